@@ -69,10 +69,10 @@ impl<'a> TileEncoder<'a> {
         self.push_noted(chunk.len(), chunk, ChunkHeaders::default())
     }
 
-    /// Encodes and appends a chunk of `plain_bytes` that is already encoded to `data` and `notes`.
-    fn push_noted(&mut self, plain_bytes: usize, data: &[u8], notes: ChunkHeaders) -> Result<(), Malformed> {
-        let (notes, filtered) = apply_steps(&self.plan, data, notes, self.nonces, &mut self.scratch)?;
-        self.tile.push(plain_bytes, &notes.0, filtered)
+    /// Encodes and appends a chunk of `plain_bytes` that is already encoded to `data` and `headers`.
+    fn push_noted(&mut self, plain_bytes: usize, data: &[u8], headers: ChunkHeaders) -> Result<(), Malformed> {
+        let (headers, filtered) = apply_steps(&self.plan, data, headers, self.nonces, &mut self.scratch)?;
+        self.tile.push(plain_bytes, &headers.0, filtered)
     }
 
     /// Returns the framed tile.
@@ -107,12 +107,12 @@ pub fn encode_var_tile(
         if offsets.len() < 2 {
             return Ok(tile.finish());
         }
-        let (mut notes, mut packed) = (ChunkHeaders::default(), Vec::new());
+        let (mut headers, mut packed) = (ChunkHeaders::default(), Vec::new());
         match coding {
-            StringCoding::Rle => rle_strings::encode(&mut notes, data, offsets, &mut packed)?,
-            StringCoding::Dictionary => dictionary::encode(&mut notes, data, offsets, &mut packed)?,
+            StringCoding::Rle => rle_strings::encode(&mut headers, data, offsets, &mut packed)?,
+            StringCoding::Dictionary => dictionary::encode(&mut headers, data, offsets, &mut packed)?,
         }
-        tile.push_noted(data.len(), &packed, notes)?;
+        tile.push_noted(data.len(), &packed, headers)?;
         return Ok(tile.finish());
     }
     let ends = if data.is_empty() {
@@ -174,7 +174,7 @@ fn is_one_chunk(p: &Pipeline, f: &TileFormat<'_>) -> bool {
 fn apply_steps<'a>(
     plan: &Plan<'_>,
     data: &'a [u8],
-    mut notes: ChunkHeaders,
+    mut headers: ChunkHeaders,
     nonces: &Nonces,
     scratch: &'a mut Scratch,
 ) -> Result<(ChunkHeaders, &'a [u8]), Malformed> {
@@ -183,11 +183,11 @@ fn apply_steps<'a>(
     for step in &plan.steps {
         let from = if in_scratch { done.as_slice() } else { data };
         next.clear();
-        step.apply(nonces, &mut notes, from, next)?;
+        step.apply(nonces, &mut headers, from, next)?;
         if step.moves() {
             std::mem::swap(done, next);
             in_scratch = true;
         }
     }
-    Ok((notes, if in_scratch { done } else { data }))
+    Ok((headers, if in_scratch { done } else { data }))
 }

@@ -242,7 +242,7 @@ impl Step<'_> {
         !matches!(self, Self::Checksum(_))
     }
 
-    /// Applies the filter: adds its header to `notes`, and appends the output to `out`, which must be empty. Appends
+    /// Applies the filter: adds its header to `headers`, and appends the output to `out`, which must be empty. Appends
     /// nothing if the filter does not change the data.
     ///
     /// # Errors
@@ -250,21 +250,21 @@ impl Step<'_> {
     pub(super) fn apply(
         &self,
         nonces: &Nonces,
-        notes: &mut ChunkHeaders,
+        headers: &mut ChunkHeaders,
         data: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), Malformed> {
         match self {
-            Self::Checksum(checksum) => checksum.note(notes, data),
-            Self::Codec(codec) => codec.encode(notes, data, out),
-            Self::Byteshuffle(width) => byteshuffle::encode(*width, notes, data, out),
-            Self::Bitshuffle(width) => bitshuffle::encode(*width, notes, data, out),
-            Self::BitWidth(kind, window) => bit_width::encode(*kind, *window, notes, data, out),
-            Self::PositiveDelta(kind, window) => positive_delta::encode(*kind, *window, notes, data, out),
-            Self::FloatScale(scaling) => scaling.encode(notes, data, out),
-            Self::Xor(kind) => xor::encode(*kind, notes, data, out),
-            Self::Webp(image) => image.encode(notes, data, out),
-            Self::Aes(key) => aes_gcm::encode(key, nonces, notes, data, out),
+            Self::Checksum(checksum) => checksum.note(headers, data),
+            Self::Codec(codec) => codec.encode(headers, data, out),
+            Self::Byteshuffle(width) => byteshuffle::encode(*width, headers, data, out),
+            Self::Bitshuffle(width) => bitshuffle::encode(*width, headers, data, out),
+            Self::BitWidth(kind, window) => bit_width::encode(*kind, *window, headers, data, out),
+            Self::PositiveDelta(kind, window) => positive_delta::encode(*kind, *window, headers, data, out),
+            Self::FloatScale(scaling) => scaling.encode(headers, data, out),
+            Self::Xor(kind) => xor::encode(*kind, headers, data, out),
+            Self::Webp(image) => image.encode(headers, data, out),
+            Self::Aes(key) => aes_gcm::encode(key, nonces, headers, data, out),
         }
     }
 

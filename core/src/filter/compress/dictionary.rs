@@ -14,7 +14,7 @@ use crate::format::cursor::{Decoded, Reader};
 /// # Errors
 /// The tile is longer than 4 GiB.
 pub(in crate::filter) fn encode(
-    notes: &mut ChunkHeaders,
+    headers: &mut ChunkHeaders,
     data: &[u8],
     offsets: &[u64],
     out: &mut Vec<u8>,
@@ -36,7 +36,7 @@ pub(in crate::filter) fn encode(
     }
     let mut header = Header::write(data.len(), out.len(), n, width, length_width)?;
     header.u32(len32(dictionary.len())?).put(&dictionary);
-    notes.put(header.into_bytes());
+    headers.put(header.into_bytes());
     Ok(())
 }
 

@@ -92,8 +92,8 @@ impl Codec {
     ///
     /// # Errors
     /// The codec cannot encode this input.
-    pub(super) fn encode(self, notes: &mut ChunkHeaders, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
-        let parts = notes.take();
+    pub(super) fn encode(self, headers: &mut ChunkHeaders, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
+        let parts = headers.take();
         let mut w = Writer::new();
         w.u32(len32(parts.len())?).u32(1);
         for part in parts.iter().map(Vec::as_slice).chain([data]) {
@@ -101,7 +101,7 @@ impl Codec {
             self.pack(part, out)?;
             w.u32(len32(part.len())?).u32(len32(out.len() - start)?);
         }
-        notes.put(w.into_bytes());
+        headers.put(w.into_bytes());
         Ok(())
     }
 
@@ -134,20 +134,20 @@ impl Codec {
         mut out: &mut [u8],
         metadata_bytes_max: u64,
     ) -> Decoded<ChunkMetadata<'static>> {
-        let mut notes = Vec::new();
+        let mut headers = Vec::new();
         meta.read(|r| {
             let counts = PartCounts::read(r, 8)?;
             for _ in 0..counts.metadata {
                 let (plain, packed) = part(r, &mut data)?;
-                let start = notes.len();
+                let start = headers.len();
                 if start as u64 + plain > metadata_bytes_max {
                     return Err(r.malformed(
                         "packed metadata",
                         format!("unpacks to more than {metadata_bytes_max} bytes"),
                     ));
                 }
-                notes.resize(start + usize::try_from(plain).unwrap_or(0), 0);
-                self.unpack(packed, notes.get_mut(start..).unwrap_or_default())?;
+                headers.resize(start + usize::try_from(plain).unwrap_or(0), 0);
+                self.unpack(packed, headers.get_mut(start..).unwrap_or_default())?;
             }
             for _ in 0..counts.data {
                 let (plain, packed) = part(r, &mut data)?;
@@ -157,7 +157,7 @@ impl Codec {
         })?;
         filled(data, "packed parts")?;
         filled(out, "packed parts")?;
-        Ok(ChunkMetadata::unpacked(notes))
+        Ok(ChunkMetadata::unpacked(headers))
     }
 }
 

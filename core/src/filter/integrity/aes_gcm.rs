@@ -23,12 +23,12 @@ const PART_BYTES: usize = 8 + VECTOR_BYTES + TAG_BYTES;
 pub(in crate::filter) fn encode(
     key: &Key,
     nonces: &Nonces,
-    notes: &mut ChunkHeaders,
+    headers: &mut ChunkHeaders,
     data: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), Malformed> {
     let cipher = Aes256Gcm::new(&key.0.into());
-    let parts = notes.take();
+    let parts = headers.take();
     let mut w = Writer::new();
     w.u32(len32(parts.len())?).u32(1);
     for part in parts.iter().map(Vec::as_slice).chain([data]) {
@@ -43,7 +43,7 @@ pub(in crate::filter) fn encode(
         let length = len32(part.len())?;
         w.u32(length).u32(length).put(&vector).put(&tag);
     }
-    notes.put(w.into_bytes());
+    headers.put(w.into_bytes());
     Ok(())
 }
 
@@ -75,15 +75,15 @@ pub(in crate::filter) fn decode(
     mut out: &mut [u8],
 ) -> Decoded<ChunkMetadata<'static>> {
     let cipher = Aes256Gcm::new(&key.0.into());
-    let mut notes = Vec::new();
+    let mut headers = Vec::new();
     meta.read(|r| {
         let counts = PartCounts::read(r, PART_BYTES)?;
         for _ in 0..counts.metadata {
             let part = Part::read(r, &mut data)?;
             // Bounded, because the plaintext is as long as the ciphertext.
-            let start = notes.len();
-            notes.resize(start + part.encrypted.len(), 0);
-            part.decrypt(&cipher, notes.get_mut(start..).unwrap_or_default())?;
+            let start = headers.len();
+            headers.resize(start + part.encrypted.len(), 0);
+            part.decrypt(&cipher, headers.get_mut(start..).unwrap_or_default())?;
         }
         for _ in 0..counts.data {
             let part = Part::read(r, &mut data)?;
@@ -96,7 +96,7 @@ pub(in crate::filter) fn decode(
     })?;
     filled(data, "encryption")?;
     filled(out, "encryption")?;
-    Ok(ChunkMetadata::unpacked(notes))
+    Ok(ChunkMetadata::unpacked(headers))
 }
 
 struct Part<'a> {

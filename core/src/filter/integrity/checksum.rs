@@ -44,14 +44,14 @@ impl Checksum {
     ///
     /// # Errors
     /// Never in practice: there are fewer parts than filters.
-    pub(in crate::filter) fn note(self, notes: &mut ChunkHeaders, data: &[u8]) -> Result<(), Malformed> {
+    pub(in crate::filter) fn note(self, headers: &mut ChunkHeaders, data: &[u8]) -> Result<(), Malformed> {
         let mut w = Writer::new();
-        w.u32(len32(notes.0.len())?).u32(1);
-        for part in notes.0.iter().map(Vec::as_slice).chain([data]) {
+        w.u32(len32(headers.0.len())?).u32(1);
+        for part in headers.0.iter().map(Vec::as_slice).chain([data]) {
             w.u64(part.len() as u64);
             self.put_digest(part, &mut w);
         }
-        notes.put(w.into_bytes());
+        headers.put(w.into_bytes());
         Ok(())
     }
 
@@ -67,9 +67,9 @@ impl Checksum {
             Ok((counts, r.take_u64(n, "checksums")?.to_vec()))
         })?;
         let mut list = Reader::new(&list);
-        let (mut notes, mut data) = (meta.rest(), data);
+        let (mut headers, mut data) = (meta.rest(), data);
         for _ in 0..counts.metadata {
-            self.verify_part(&mut list, &mut notes)?;
+            self.verify_part(&mut list, &mut headers)?;
         }
         for _ in 0..counts.data {
             self.verify_part(&mut list, &mut data)?;

@@ -22,7 +22,7 @@ pub(in crate::filter) fn window_bytes(window: u32, width: usize) -> usize {
 pub(in crate::filter) fn encode(
     kind: Physical,
     window: u32,
-    notes: &mut ChunkHeaders,
+    headers: &mut ChunkHeaders,
     data: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), Malformed> {
@@ -32,7 +32,7 @@ pub(in crate::filter) fn encode(
     for values in data.chunks(window) {
         with_word!(kind, T => reduce::<T>(values, &mut w, out))?;
     }
-    notes.put(w.into_bytes());
+    headers.put(w.into_bytes());
     Ok(())
 }
 

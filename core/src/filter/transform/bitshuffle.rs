@@ -14,14 +14,14 @@ use crate::format::cursor::{Decoded, Reader};
 /// `data` is longer than 4 GiB.
 pub(in crate::filter) fn encode(
     width: usize,
-    notes: &mut ChunkHeaders,
+    headers: &mut ChunkHeaders,
     data: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), Malformed> {
     let over = data.len() % 8;
     let (first, last) = data.split_at(data.len() - over);
     let lengths = [first.len(), last.len()];
-    notes.put(parts_header(
+    headers.put(parts_header(
         lengths.get(..1 + usize::from(over > 0)).unwrap_or(&lengths),
     )?);
     out.resize(data.len(), 0);
@@ -62,10 +62,10 @@ mod tests {
     #[test]
     fn bits_are_ordered_like_libtiledb() {
         let data: Vec<u8> = (1_i32..=9).flat_map(i32::to_le_bytes).collect();
-        let (mut notes, mut out) = (ChunkHeaders::default(), Vec::new());
-        encode(4, &mut notes, &data, &mut out).unwrap();
+        let (mut headers, mut out) = (ChunkHeaders::default(), Vec::new());
+        encode(4, &mut headers, &data, &mut out).unwrap();
         assert_eq!(
-            notes.0,
+            headers.0,
             [[2_u32, 32, 4]
                 .into_iter()
                 .flat_map(u32::to_le_bytes)

@@ -11,11 +11,11 @@ use crate::format::cursor::{Decoded, Reader};
 /// `data` is longer than 4 GiB.
 pub(in crate::filter) fn encode(
     width: usize,
-    notes: &mut ChunkHeaders,
+    headers: &mut ChunkHeaders,
     data: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), Malformed> {
-    notes.put(parts_header(&[data.len()])?);
+    headers.put(parts_header(&[data.len()])?);
     out.resize(data.len(), 0);
     shuffle::bytes(width, data, out);
     Ok(())

@@ -36,13 +36,13 @@ impl Scaling {
     /// `data` is not a whole number of values.
     pub(in crate::filter) fn encode(
         &self,
-        notes: &mut ChunkHeaders,
+        headers: &mut ChunkHeaders,
         data: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), Malformed> {
         whole(data.len(), self.width(), "float scale")?;
         let stored_bytes = data.len() / self.width() * self.stored.size();
-        notes.put(parts_header(&[stored_bytes])?);
+        headers.put(parts_header(&[stored_bytes])?);
         out.resize(stored_bytes, 0);
         with_width!(signed self.stored.size(), T => self.scale_down::<T>(data, out));
         Ok(())

@@ -15,7 +15,7 @@ use crate::format::cursor::{Decoded, Reader, Writer};
 pub(in crate::filter) fn encode(
     kind: Physical,
     window: u32,
-    notes: &mut ChunkHeaders,
+    headers: &mut ChunkHeaders,
     data: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), Malformed> {
@@ -26,7 +26,7 @@ pub(in crate::filter) fn encode(
     for (from, to) in data.chunks(window).zip(out.chunks_mut(window)) {
         with_word!(kind, T => differences::<T>(from, to, &mut w))?;
     }
-    notes.put(w.into_bytes());
+    headers.put(w.into_bytes());
     Ok(())
 }
 

@@ -41,7 +41,7 @@ impl Image {
     /// The image is lossy, or `data` is not one tile of whole pixels.
     pub(in crate::filter) fn encode(
         &self,
-        notes: &mut ChunkHeaders,
+        headers: &mut ChunkHeaders,
         data: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), Malformed> {
@@ -73,7 +73,7 @@ impl Image {
             color,
         );
         encoded.map_err(|e| Malformed::unsupported("webp", e.to_string()))?;
-        notes.put(parts_header(&[out.len()])?);
+        headers.put(parts_header(&[out.len()])?);
         Ok(())
     }
 

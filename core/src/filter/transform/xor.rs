@@ -13,12 +13,12 @@ use crate::format::cursor::{Decoded, Reader};
 /// `data` is not a whole number of values.
 pub(in crate::filter) fn encode(
     kind: Physical,
-    notes: &mut ChunkHeaders,
+    headers: &mut ChunkHeaders,
     data: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), Malformed> {
     whole(data.len(), kind.size(), "xor")?;
-    notes.put(parts_header(&[data.len()])?);
+    headers.put(parts_header(&[data.len()])?);
     out.resize(data.len(), 0);
     with_width!(unsigned kind.size(), T => differences::<T>(data, out));
     Ok(())
