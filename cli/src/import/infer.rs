@@ -11,9 +11,9 @@ use hyperslab::format::enumeration::Enumeration;
 use hyperslab::format::pipeline::{DEFAULT_LEVEL, Filter, Pipeline};
 use hyperslab::format::schema::{ArrayType, EnumerationRef, Layout, Schema};
 use hyperslab::suggest;
-use hyperslab::{CellCount, Column, Datatype, Scalar, ScalarRange, calendar, schema_json};
+use hyperslab::{CellCount, Datatype, Scalar, ScalarRange, calendar, schema_json};
 
-use super::{extents, odd, tiles};
+use super::{enumerations, extents, odd, tiles};
 use crate::args::Import;
 use crate::errors::usage;
 use crate::export::repeated;
@@ -354,7 +354,7 @@ fn check_domains(args: &Import, dimensions: &[String]) -> Result<()> {
     let named: Vec<&str> = named.collect::<Result<_>>()?;
     let unknown = named.into_iter().find(|dim| !dimensions.iter().any(|d| d == dim));
     let why = |dim| match dimensions {
-        [] => "without --dims the axes are those of the file, and count from 0".to_owned(),
+        [] => "without --dims, the axes are those of the file and count from 0".to_owned(),
         some => suggest::unknown("dimension", dim, some),
     };
     unknown.map_or(Ok(()), |dim| Err(usage("--domain", why(dim))))
@@ -441,14 +441,15 @@ fn attribute(named: &Named, filters: Option<&Pipeline>) -> Result<(Attribute, Op
     let mut a = Attribute::new(&named.name, field.datatype, field.cell);
     a.nullable = field.nullable;
     a.filters = filters.cloned().unwrap_or_else(|| numeric_filters(field.datatype));
-    let enumeration = match &named.values {
+    let dictionaries: Vec<&ArrayRef> = match &named.values {
         Values::Arrow(_, arrays) => {
-            let values = arrays.iter().filter_map(|a| a.as_any_dictionary_opt());
-            enumeration(&named.name, values.map(|d| d.values()))?
+            let dictionaries = arrays.iter().filter_map(|a| a.as_any_dictionary_opt());
+            dictionaries.map(|d| d.values()).collect()
         }
-        Values::Summary(summary) => enumeration(&named.name, summary.dictionaries.iter())?,
-        _ => None,
+        Values::Summary(summary) => summary.dictionaries.iter().collect(),
+        _ => Vec::new(),
     };
+    let enumeration = enumerations::merged(&named.name, &dictionaries, field.ordered)?;
     a.enumeration = enumeration.as_ref().map(|e| e.name.clone());
     Ok((a, enumeration))
 }
@@ -494,47 +495,4 @@ pub(super) fn field_of(named: &Named) -> Result<FieldType> {
         }
         Values::Text(..) => bail!("the cells of column '{}' were not looked at", named.name),
     })
-}
-
-/// All distinct values of the dictionaries of a column, in the order of their occurrence.
-fn enumeration<'a>(
-    name: &str,
-    dictionaries: impl Iterator<Item = &'a ArrayRef> + Clone,
-) -> Result<Option<Enumeration>> {
-    let Some(first) = dictionaries.clone().next() else {
-        return Ok(None);
-    };
-    let field = FieldType::infer(&Field::new(name, first.data_type().clone(), false))?;
-    let mut all: Option<Column> = None;
-    // Cells of a null value in the dictionary are null.
-    let field = FieldType {
-        nullable: true,
-        ..field
-    };
-    for values in dictionaries {
-        let mut column = field.column(values)?;
-        let valid = column.validity.take();
-        let is_valid = |i: u32| {
-            valid
-                .as_ref()
-                .is_none_or(|v| v.get(i as usize).is_some_and(|v| *v != 0))
-        };
-        let known = all.get_or_insert_with(|| Column::empty(column.datatype, column.cell, false));
-        let new: Vec<u32> = {
-            let mut seen: std::collections::HashSet<&[u8]> = (0..known.len()).map(|i| known.cell(i)).collect();
-            let cells = (0_u32..).zip((0..column.len()).map(|i| column.cell(i)));
-            cells
-                .filter(|(i, cell)| is_valid(*i) && seen.insert(*cell))
-                .map(|(i, _)| i)
-                .collect()
-        };
-        known.append(&column.picked(&new));
-    }
-    let values = all.context("there is no dictionary")?;
-    Ok(Some(Enumeration {
-        name: name.to_owned(),
-        file: String::new(),
-        ordered: false,
-        values,
-    }))
 }

@@ -2,6 +2,7 @@
 
 mod arrow;
 mod batches;
+mod enumerations;
 mod extents;
 #[cfg(test)]
 mod hostile;
@@ -21,6 +22,7 @@ use crate::args::Import;
 use crate::build::Building;
 use crate::errors::usage;
 use crate::input::{Grid, Source, Table, Text};
+use crate::show;
 use crate::store::{Env, Place, seed};
 use crate::time_args;
 use crate::write::{Target, write_table};
@@ -109,6 +111,12 @@ async fn fill(env: &Env, args: &Import, mut table: Table, later: Option<Later>, 
         })
         .collect();
     if !entries.is_empty() {
+        let keys: Vec<&str> = entries.iter().map(|e| e.key.as_str()).collect();
+        show::complaint(format_args!(
+            "hyperslab: stored as metadata, because they have fewer axes than the cells: {}; read them with `hyperslab meta \
+             get ARRAY KEY`",
+            keys.join(", ")
+        ));
         array
             .write_metadata(
                 &entries,

@@ -1,23 +1,13 @@
-use std::sync::Arc;
-
-use arrow_array::types::Int8Type;
-use arrow_array::{Array as _, ArrayRef, DictionaryArray, Float64Array, Int8Array, RecordBatch, StringArray};
-use arrow_ipc::writer::StreamWriter;
-use arrow_schema::Field;
-use serde_json::Value;
+use std::io::Write as _;
 
 use crate::{Shell, int16s, npy, values};
-
-fn schema(shell: &Shell, array: &str) -> Value {
-    serde_json::from_str(&shell.ok(&format!("schema {array}"))).unwrap()
-}
 
 #[test]
 fn an_npy_becomes_a_dense_array_and_is_exported_unchanged() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(4, 6)", &int16s(24)));
     shell.ok("import in.npy a --tile 3,4 --filters byteshuffle,zstd:5 --attrs height --dims y,x");
-    let s = schema(&shell, "a");
+    let s = shell.schema("a");
     assert_eq!(s["type"], "dense");
     assert_eq!(
         (&s["dimensions"][0]["name"], &s["dimensions"][1]["tile"]),
@@ -55,7 +45,7 @@ fn a_table_becomes_a_dense_array_of_rows() {
         "n,when,word,yes\n1,2020-01-02,a,true\n,2020-01-03,\"\",false\n3,2020-01-04T05:06:07.5,\"b,c\",true\n",
     );
     shell.ok("import in.csv a");
-    let s = schema(&shell, "a");
+    let s = shell.schema("a");
     let attribute = |i: usize| {
         (
             s["attributes"][i]["type"].as_str().unwrap().to_owned(),
@@ -75,7 +65,7 @@ fn a_table_becomes_a_sparse_array_by_its_dimensions() {
     let shell = Shell::new();
     shell.file("in.csv", "lon,lat,mag\n10.5,50,4.5\n-3.25,40,2\n10.5,50,1\n");
     shell.ok("import in.csv a --sparse --dims lon,lat --domain lon=-180:180");
-    let s = schema(&shell, "a");
+    let s = shell.schema("a");
     assert_eq!((&s["type"], &s["allows_duplicates"]), (&"sparse".into(), &true.into()));
     assert_eq!(s["dimensions"][0]["domain"], serde_json::json!([-180.0, 180.0]));
     assert_eq!(
@@ -112,12 +102,12 @@ fn extents_of_dates_are_durations() {
     let import = "import in.csv --sparse --dims x,day --domain x=0:99";
     for (i, tile) in ["x=5,day=1d", "5,1d", "5,86400000", "day=24h,x=5"].iter().enumerate() {
         shell.ok(&format!("{import} a{i} --tile {tile}"));
-        let s = schema(&shell, &format!("a{i}"));
+        let s = shell.schema(&format!("a{i}"));
         let tiles = [&s["dimensions"][0]["tile"], &s["dimensions"][1]["tile"]];
         assert_eq!(tiles, [&serde_json::json!(5), &serde_json::json!(86_400_000)], "{tile}");
     }
     shell.ok(&format!("{import} b --tile day=1w"));
-    assert_eq!(schema(&shell, "b")["dimensions"][1]["tile"], 7 * 86_400_000);
+    assert_eq!(shell.schema("b")["dimensions"][1]["tile"], 7 * 86_400_000);
     for (tile, why) in [
         (
             "5,2020-01-02",
@@ -160,7 +150,7 @@ fn tiles_and_domains_are_as_requested_or_refused() {
         let (code, error) = shell.fails(&format!("import in.npy a {options}"));
         assert!(code == 2 && error.contains(why), "{error}");
     }
-    let tiles = |array: &str| [0, 1].map(|i| schema(&shell, array)["dimensions"][i]["tile"].clone());
+    let tiles = |array: &str| [0, 1].map(|i| shell.schema(array)["dimensions"][i]["tile"].clone());
     shell.ok("import in.npy a");
     assert_eq!(tiles("a"), [256, 256]);
     // An Arrow export marks the columns of coordinates.
@@ -200,7 +190,7 @@ fn one_bad_coordinate_is_an_error_with_its_line() {
         assert!(error.contains(&start) && error.contains(&remedy), "{error}");
     }
     shell.ok("import in.csv a --sparse --dims id,lon,day --types lon=string_ascii");
-    assert_eq!(schema(&shell, "a")["dimensions"][1]["type"], "string_ascii");
+    assert_eq!(shell.schema("a")["dimensions"][1]["type"], "string_ascii");
     for (rows, line) in [("1,1\n,2\n", 3), ("1.5,1\nnan,2\n", 3), ("2020-01-01,1\nNaT,2\n", 3)] {
         shell.file("in.csv", format!("d,v\n{rows}"));
         let (_, error) = shell.fails("import in.csv b --sparse --dims d");
@@ -223,11 +213,11 @@ fn one_bad_value_is_a_warning_and_the_column_becomes_text() {
             && warning.contains("--types v=string_utf8"),
         "{warning}"
     );
-    assert_eq!(schema(&shell, "a")["attributes"][0]["type"], "string_utf8");
+    assert_eq!(shell.schema("a")["attributes"][0]["type"], "string_utf8");
     shell.ok("import in.csv b --types v=string_utf8");
     shell.file("in.csv", "v,w\n1,a\n2,b\n,c\n4,d\n");
     shell.ok("import in.csv c --types v=int16");
-    let attributes = schema(&shell, "c")["attributes"].clone();
+    let attributes = shell.schema("c")["attributes"].clone();
     assert_eq!(
         (&attributes[0]["type"], &attributes[0]["nullable"]),
         (&"int16".into(), &true.into())
@@ -417,54 +407,27 @@ fn columns_that_become_text_or_utc_are_named_with_advice() {
     assert_eq!(import("rounded", "-1\n18446744073709551615", "--types v=float64"), "");
 }
 
-/// Writes an Arrow file with the column `e`, whose batches have these dictionaries and one cell for each value.
-fn dictionaries(shell: &Shell, batches: Vec<ArrayRef>) {
-    let keyed = |values: ArrayRef| -> ArrayRef {
-        let keys = Int8Array::from_iter_values((0..).take(values.len()));
-        Arc::new(DictionaryArray::<Int8Type>::new(keys, values))
-    };
-    let arrays: Vec<ArrayRef> = batches.into_iter().map(keyed).collect();
-    let field = Field::new("e", arrays[0].data_type().clone(), false);
-    let schema = Arc::new(arrow_schema::Schema::new(vec![field]));
-    let mut stream = Vec::new();
-    let mut writer = StreamWriter::try_new(&mut stream, &schema).unwrap();
-    for array in arrays {
-        writer
-            .write(&RecordBatch::try_new(Arc::clone(&schema), vec![array]).unwrap())
-            .unwrap();
-    }
-    writer.finish().unwrap();
-    shell.file("in.arrow", stream);
-}
-
-fn strings(values: &[&str]) -> ArrayRef {
-    Arc::new(StringArray::from(values.to_vec()))
-}
-
 #[test]
-fn equal_values_of_a_dictionary_are_one_value_of_the_enumeration() {
-    let numbers = |values: &[f64]| -> ArrayRef { Arc::new(Float64Array::from(values.to_vec())) };
-    let cases = [
-        (strings(&["x", "x"]), 1, "e\nx\nx\n"),
-        (strings(&["", ""]), 1, "e\n\"\"\n\"\"\n"),
-        (strings(&["a", "b", "a"]), 2, "e\na\nb\na\n"),
-        (numbers(&[f64::NAN, f64::NAN]), 1, "e\nnan\nnan\n"),
-        (numbers(&[0.0, -0.0, 0.0]), 2, "e\n0.0\n-0.0\n0.0\n"),
-    ];
-    for (values, distinct, csv) in cases {
-        let shell = Shell::new();
-        dictionaries(&shell, vec![values]);
-        shell.ok("import in.arrow a");
-        let found = schema(&shell, "a")["enumerations"][0]["values"]
-            .as_array()
-            .unwrap()
-            .len();
-        assert_eq!(found, distinct, "{csv}");
-        let cells = shell.ok("export a - --format csv");
-        let cells: String = cells
-            .lines()
-            .map(|l| l.split_once(',').unwrap().1.to_owned() + "\n")
-            .collect();
-        assert_eq!(cells, csv);
+fn arrays_with_fewer_axes_are_named_with_where_they_are() {
+    let shell = Shell::new();
+    shell.file("t.csv", "v\n1\n2\n3\n");
+    shell.ok("import t.csv a");
+    shell.ok("export a list.npy --attrs v");
+    shell.file("g.csv", "x,y,v\n0,0,1\n0,1,2\n1,0,3\n1,1,4\n");
+    shell.ok("import g.csv b --dims x,y");
+    shell.ok("export b grid.npy --attrs v");
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for name in ["list", "grid"] {
+        let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+        zip.start_file(format!("{name}.npy"), stored).unwrap();
+        zip.write_all(&shell.bytes(&format!("{name}.npy"))).unwrap();
     }
+    shell.file("in.npz", zip.finish().unwrap().into_inner());
+    let output = shell.run("import in.npz c", b"");
+    let note = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        output.status.success() && note.contains(": list; read them with `hyperslab meta get"),
+        "{note}"
+    );
+    assert_eq!(shell.ok("meta get c list"), "1,2,3\n");
 }

@@ -3,6 +3,7 @@
 
 mod copying;
 mod deleting;
+mod dictionaries;
 mod failing;
 mod formats;
 mod hostile;
@@ -106,6 +107,12 @@ impl Shell {
             String::from_utf8_lossy(&output.stderr)
         );
         output.stdout
+    }
+
+    /// The schema of an array.
+    #[track_caller]
+    fn schema(&self, array: &str) -> serde_json::Value {
+        serde_json::from_str(&self.ok(&format!("schema {array}"))).unwrap()
     }
 
     /// Exit code and standard error of a run that must fail.

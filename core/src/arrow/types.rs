@@ -53,6 +53,8 @@ pub struct FieldType {
     pub nullable: bool,
     /// The enumeration of the field's integers.
     pub enumeration: Option<Arc<Enumeration>>,
+    /// Whether the order of the enumeration's values has a meaning, so that cells can be compared.
+    pub ordered: bool,
     /// The fill value of a cell. An enumerated cell with this value may appear as null.
     pub fill: Vec<u8>,
     /// The Arrow representation of strings, enumerated integers, bool, dates and times.
@@ -69,6 +71,7 @@ impl FieldType {
             cell: dimension.cell,
             nullable: false,
             enumeration: None,
+            ordered: false,
             fill: Vec::new(),
             form: Form::Natural,
         }
@@ -82,6 +85,7 @@ impl FieldType {
             datatype: attribute.datatype,
             cell: attribute.cell,
             nullable: attribute.nullable,
+            ordered: enumeration.as_ref().is_some_and(|e| e.ordered),
             enumeration,
             fill: attribute.fill.clone(),
             form: Form::Natural,
@@ -106,9 +110,8 @@ impl FieldType {
             };
             metadata.insert(ROLE.to_owned(), role.to_owned());
         }
-        let ordered = self.enumeration.as_ref().is_some_and(|e| e.ordered);
         Field::new(&self.name, self.arrow_type(), self.may_have_nulls())
-            .with_dict_is_ordered(ordered)
+            .with_dict_is_ordered(self.ordered)
             .with_metadata(metadata)
     }
 
@@ -135,6 +138,7 @@ impl FieldType {
                 .get(NULLABLE)
                 .map_or(field.is_nullable(), |n| n == "true"),
             enumeration: None,
+            ordered: field.dict_is_ordered().unwrap_or(false),
             fill,
             form: Form::Natural,
         })
@@ -236,6 +240,7 @@ impl FieldType {
             cell: values.cell,
             nullable: false,
             enumeration: None,
+            ordered: false,
             fill: Vec::new(),
             form: Form::Natural,
         };

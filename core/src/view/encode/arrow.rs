@@ -87,6 +87,7 @@ fn field_type(field: &Field) -> FieldType {
         cell: field.cell,
         nullable: field.nullable,
         enumeration: field.labels.clone(),
+        ordered: field.labels.as_ref().is_some_and(|e| e.ordered),
         fill: field.fill.clone(),
         form: Form::Natural,
     }
