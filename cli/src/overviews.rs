@@ -55,7 +55,7 @@ pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
         .collect();
     ensure!(
         !fields.is_empty(),
-        "{url}: overviews need an attribute with one number per cell, and there is none"
+        "{url}: no attribute has one number per cell; overviews need one"
     );
     let factors: BTreeSet<u64> = args.factors.iter().copied().collect();
     for factor in &factors {

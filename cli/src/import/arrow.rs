@@ -14,7 +14,7 @@ use crate::input::{Batches, Named, Summary, Table, Values, arrow_table, warn_of_
 use crate::store::{Env, Place};
 use crate::write::{Target, write_table};
 
-/// A file that was looked at.
+/// The cells of a file that has been scanned.
 pub(super) struct Cells {
     batches: Batches,
     rows: u64,
@@ -22,8 +22,8 @@ pub(super) struct Cells {
     bytes: u64,
 }
 
-/// Looks at all batches: a table of columns without cells, and what reads the cells. If a sparse array has no
-/// dimensions among the columns, the table has the cells.
+/// Scans all batches. Returns a table of columns without cells, and the reader of the cells. If a sparse array has no
+/// dimensions among the columns, the table has the cells and there is no reader.
 pub(super) fn look(args: &Import, batches: Batches) -> Result<(Table, Option<Cells>)> {
     let mut reader = batches.reader()?;
     let schema = reader.schema();

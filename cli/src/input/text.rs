@@ -34,7 +34,7 @@ impl Lines {
     }
 }
 
-/// What happens to whole numbers that a float type would round. Decimal fractions are always rounded.
+/// The treatment of whole numbers that a float type would round. Decimal fractions are always rounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rounding {
     Refused,

@@ -38,7 +38,7 @@ pub(super) enum Stray {
     InArray,
 }
 
-/// What a listing shows of an array.
+/// The facts about an array that a listing shows.
 pub(super) struct Summary {
     /// Cells along each dimension of a dense array.
     pub(super) shape: Option<Vec<u64>>,

@@ -15,7 +15,7 @@ use crate::{errors, info, leftovers, time_args};
 /// The most arrays, groups and folders that a listing shows.
 const ITEMS_MAX: usize = 1 << 17;
 
-/// A walk, and what it has met so far.
+/// The state of a walk through folders and groups.
 pub(super) struct Walk<'a> {
     env: &'a Env,
     /// Whether all levels are shown.

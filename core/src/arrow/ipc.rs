@@ -45,8 +45,8 @@ pub struct IpcBatch {
 }
 
 impl<R: Read + Seek> IpcReader<R> {
-    /// Reads the schema of an Arrow IPC file, or of a stream. What all batches unfold to, with the values of dictionaries
-    /// in place of their keys, may take `bytes_max` bytes.
+    /// Reads the schema of an Arrow IPC file or stream. All batches together may take at most `bytes_max` bytes once they
+    /// are decompressed and dictionary keys are replaced by values.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if it is damaged, [`Error::Unsupported`] for a column that no TileDB type can hold.

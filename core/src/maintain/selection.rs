@@ -44,8 +44,8 @@ pub(super) async fn next(array: &Array, options: &ConsolidateOptions) -> Result<
     }
 }
 
-/// The fragments of these names, oldest first.
 /// Returns the fragments with these names, oldest first.
+///
 /// # Errors
 /// - [`Error::NotFound`] if a name is not visible in the array's window.
 /// - [`Error::InvalidArgument`] if readers would see other cells than before.
