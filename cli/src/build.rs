@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use hyperslab::{Context, array};
+use hyperslab::Context;
+use hyperslab::internals::array;
 
 use crate::leftovers;
 use crate::signals::{self, Pending, temporary_path};

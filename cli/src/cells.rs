@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::arrow::FieldType;
-use hyperslab::format::attribute::OLD_ANONYMOUS;
-use hyperslab::format::schema::{Layout, Schema};
-use hyperslab::view::selection::{self, display_name};
-use hyperslab::write::Cells;
-use hyperslab::{CellCount, Column, Scalar, ScalarRange};
+use hyperslab::internals::format::attribute::OLD_ANONYMOUS;
+use hyperslab::internals::view::selection;
+use hyperslab::internals::view::selection::display_name;
+use hyperslab::schema::{Layout, Schema};
+use hyperslab::{CellCount, Cells, Column, Scalar, ScalarRange};
 
 use crate::errors::usage;
 use crate::input::{self, Named, Shape, Table, Values};

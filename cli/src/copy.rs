@@ -3,12 +3,9 @@
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use hyperslab::Window;
-use hyperslab::array::{Group, Member, ObjectType};
-use hyperslab::format::group::{GroupMember, MemberKind};
-use hyperslab::maintain::{GroupChange, change_group};
-use hyperslab::vfs::{self, Walked, join};
-use hyperslab::write::WriteOptions;
+use hyperslab::group::{Group, GroupChange, GroupMember, Member, MemberKind, ObjectType, change_group};
+use hyperslab::vfs::{Walked, join};
+use hyperslab::{Window, WriteOptions, vfs};
 
 use crate::args::Copy;
 use crate::build::Building;

@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use hyperslab::array::{Group, ObjectType, object_type};
-use hyperslab::limits::FOLDER_DEPTH_MAX;
-use hyperslab::vfs::{join_url, redact};
+use hyperslab::group::{Group, ObjectType, object_type};
+use hyperslab::internals::limits::FOLDER_DEPTH_MAX;
+use hyperslab::vfs::join_url;
+use hyperslab::vfs::redact;
 
 use crate::ls::{identity, member_place, with_or_without_key};
 use crate::store::{Env, Place};

@@ -1,12 +1,13 @@
 //! `group`: groups and their members.
 
 use anyhow::{Context as _, Result, ensure};
-use hyperslab::Window;
-use hyperslab::array::{Group as Opened, Member, ObjectType, object_type};
-use hyperslab::format::group::{GroupMember, MemberKind};
-use hyperslab::maintain::{GroupChange, change_group, create_group, group_time};
-use hyperslab::vfs::{join, last_part, path_within};
-use hyperslab::write::WriteOptions;
+use hyperslab::group::{
+    Group as Opened, GroupChange, GroupMember, Member, MemberKind, ObjectType, change_group, create_group, group_time,
+    object_type,
+};
+use hyperslab::vfs::path_within;
+use hyperslab::vfs::{join, last_part};
+use hyperslab::{Window, WriteOptions};
 use serde_json::{Value, json};
 
 use crate::args::Group;

@@ -1,11 +1,10 @@
 //! `info`: describes an array and its fragments.
 
 use anyhow::{Context as _, Result};
-use hyperslab::array::{Array, Fragment};
-use hyperslab::format::schema::{Layout, Schema};
+use hyperslab::internals::view::selection::display_name;
+use hyperslab::schema::{Layout, Schema};
 use hyperslab::vfs::redact;
-use hyperslab::view::selection::display_name;
-use hyperslab::{ScalarRange, schema_json};
+use hyperslab::{Array, Fragment, ScalarRange, schema_json};
 use serde_json::{Value, json};
 
 use crate::args::Info;
@@ -57,7 +56,7 @@ fn fragment_json(schema: &Schema, f: &Fragment) -> Value {
 }
 
 fn domain_json(schema: &Schema, domain: &[ScalarRange]) -> Value {
-    let ends = |(d, r): (&hyperslab::format::domain::Dimension, &ScalarRange)| {
+    let ends = |(d, r): (&hyperslab::schema::Dimension, &ScalarRange)| {
         json!([show::coordinate(d.datatype, &r.lo), show::coordinate(d.datatype, &r.hi)])
     };
     schema.dimensions.iter().zip(domain).map(ends).collect()
@@ -171,7 +170,7 @@ fn order(layout: Layout) -> &'static str {
 }
 
 fn domain(schema: &Schema, domain: &[ScalarRange]) -> String {
-    let axis = |(d, r): (&hyperslab::format::domain::Dimension, &ScalarRange)| {
+    let axis = |(d, r): (&hyperslab::schema::Dimension, &ScalarRange)| {
         format!("{} {}", display_name(&d.name), show::range(d, r))
     };
     schema

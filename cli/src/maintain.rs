@@ -3,13 +3,9 @@
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use hyperslab::format::attribute::Attribute;
-use hyperslab::format::enumeration::Enumeration;
-use hyperslab::format::pipeline::{DEFAULT_LEVEL, Filter, Pipeline};
-use hyperslab::format::schema::Schema;
-use hyperslab::maintain::{self, ConsolidateOptions, Evolution};
-use hyperslab::write::WriteOptions;
-use hyperslab::{CellCount, Column, Datatype, Error, Window, schema_json};
+use hyperslab::maintain::{ConsolidateOptions, Evolution};
+use hyperslab::schema::{Attribute, DEFAULT_LEVEL, Enumeration, Filter, Pipeline, Schema};
+use hyperslab::{CellCount, Column, Datatype, Error, Window, WriteOptions, maintain, schema_json};
 
 use serde_json::{Value, json};
 

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, bail};
-use hyperslab::array::{Group, ObjectType, object_type};
-use hyperslab::format::metadata::{Entry, MetaValue, numpy_keys};
-use hyperslab::maintain::{group_metadata_time, write_group_metadata};
-use hyperslab::write::WriteOptions;
-use hyperslab::{Datatype, Window};
+use hyperslab::group::{Group, ObjectType, group_metadata_time, object_type, write_group_metadata};
+use hyperslab::internals::format::metadata::numpy_keys;
+use hyperslab::metadata::{Entry, MetaValue};
+use hyperslab::{Datatype, Window, WriteOptions};
 use serde_json::{Value, json};
 
 use crate::args::Meta;

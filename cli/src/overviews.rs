@@ -11,11 +11,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
-use hyperslab::array::{Array, CreateOptions, create, object_type};
-use hyperslab::format::metadata::{Entry, MetaValue, nodata};
-use hyperslab::format::schema::{Attribute, Dimension, Layout, Schema};
-use hyperslab::write::{Cells, WriteOptions};
-use hyperslab::{Batch, CellCount, Column, Datatype, Query, Region, Scalar, ScalarRange, Window, with_type};
+use hyperslab::group::object_type;
+use hyperslab::internals::format::metadata::nodata;
+use hyperslab::metadata::{Entry, MetaValue};
+use hyperslab::schema::{Attribute, Dimension, Layout, Schema};
+use hyperslab::{
+    Array, Batch, CellCount, Cells, Column, CreateOptions, Datatype, Query, Region, Scalar, ScalarRange, Window,
+    WriteOptions, with_type,
+};
 use serde_json::{Value, json};
 
 use self::axis::{Axis, block, cells};
@@ -331,7 +334,7 @@ async fn store(env: &Env, array: &Array, fields: &[Field], level: &Level, place:
         seed: seed()?,
         key: env.key.clone(),
     };
-    create(&place.context, &place.path, &schema, &[], &options).await?;
+    Array::create(&place.context, &place.path, &schema, &[], &options).await?;
     let made = env.open_at(place, Window::ALL).await?;
     let cells = Cells {
         region: Some(region),

@@ -4,9 +4,8 @@ use std::io::Read as _;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use hyperslab::array::{Array, CreateOptions, create as create_array};
-use hyperslab::format::enumeration::Enumeration;
-use hyperslab::schema_json;
+use hyperslab::schema::Enumeration;
+use hyperslab::{Array, CreateOptions, schema_json};
 
 use crate::args::{Create, Schema};
 use crate::build::Building;
@@ -51,7 +50,7 @@ pub(crate) async fn create(env: &Env, args: &Create) -> Result<()> {
         key: env.key.clone(),
     };
     let building = Building::start(&place).await?;
-    let made = create_array(
+    let made = Array::create(
         &building.place().context,
         &building.place().path,
         &schema,

@@ -5,12 +5,12 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write as _};
 
 use anyhow::{Context as _, Result};
-use hyperslab::format::attribute::Attribute;
-use hyperslab::format::domain::Dimension;
-use hyperslab::scalar::json_word;
+use hyperslab::internals::scalar::json_word;
+use hyperslab::internals::view::selection::display_name;
+use hyperslab::internals::{escape, printable};
+use hyperslab::schema::{Attribute, Dimension};
 use hyperslab::vfs::redact;
-use hyperslab::view::selection::display_name;
-use hyperslab::{CellCount, Datatype, Scalar, ScalarRange, escape, printable};
+use hyperslab::{CellCount, Datatype, Scalar, ScalarRange};
 use serde_json::Value;
 
 /// Prints a line, or a JSON document, whose values stay exact. `println!` would panic on a closed pipe or a full disk.

@@ -4,10 +4,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, Result, bail};
-use hyperslab::array::{Array, ObjectType, OpenOptions, object_type};
-use hyperslab::filter::Key;
+use hyperslab::group::{ObjectType, object_type};
 use hyperslab::vfs::manifest;
-use hyperslab::{Context, Window, vfs};
+use hyperslab::{Array, Context, Key, OpenOptions, Window, vfs};
 
 use crate::errors::usage;
 use crate::undo::Undo;
@@ -198,7 +197,7 @@ pub(crate) fn key(file: Option<&Path>) -> Result<Option<Key>> {
         )
     };
     let key = Key::parse(&bytes).ok_or_else(|| usage("--key-file", none()))?;
-    if vfs::readable_by_everyone(file) {
+    if hyperslab::internals::vfs::readable_by_everyone(file) {
         let file = file.display();
         show::complaint(format_args!(
             "hyperslab: warning: every user of this machine can read the key in {file}; run `chmod 600 {file}`"

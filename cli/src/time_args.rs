@@ -4,7 +4,8 @@ use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result};
-use hyperslab::{Datatype, Window, calendar};
+use hyperslab::internals::calendar;
+use hyperslab::{Datatype, Window};
 
 /// The time of a write: the first millisecond of the period that the text names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use hyperslab::format::name::TimestampedName;
+use hyperslab::internals::format::name::TimestampedName;
 use hyperslab::vfs::{BoxFuture, Entry, FileWriter, LocalReads, Lock, Vfs, split};
 
 use crate::gate::Gate;

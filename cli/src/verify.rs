@@ -3,8 +3,9 @@
 use std::fmt::{self, Display, Formatter};
 
 use anyhow::{Context as _, Result};
-use hyperslab::query::Finding;
-use hyperslab::vfs::{join_url, manifest, redact};
+use hyperslab::Finding;
+use hyperslab::vfs::join_url;
+use hyperslab::vfs::{manifest, redact};
 
 use crate::args::{Index, Verify};
 use crate::errors::Reported;

@@ -1,9 +1,7 @@
 //! `write`: writes the cells of a file as one fragment.
 
 use anyhow::{Context as _, Result, anyhow};
-use hyperslab::Error;
-use hyperslab::array::Array;
-use hyperslab::write::WriteOptions;
+use hyperslab::{Array, Error, WriteOptions};
 
 use crate::args::Write;
 use crate::cells::{assemble, points};

@@ -314,7 +314,7 @@ fn pick(data: &[u8], width: usize, places: &[u32], out: &mut Vec<u8>) {
 }
 
 /// Views bytes as values, without copying if alignment allows. Trailing bytes of an incomplete value are ignored.
-pub fn typed<T: Pod>(bytes: &[u8]) -> Cow<'_, [T]> {
+pub(crate) fn typed<T: Pod>(bytes: &[u8]) -> Cow<'_, [T]> {
     let whole = bytes.len() - bytes.len() % size_of::<T>().max(1);
     let bytes = bytes.get(..whole).unwrap_or(&[]);
     match bytemuck::try_cast_slice(bytes) {

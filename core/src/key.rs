@@ -14,7 +14,7 @@ use crate::with_type;
 const SIGN: u64 = 1 << 63;
 
 /// A type whose values have sort keys.
-pub trait Keyed: bytemuck::Pod {
+pub(crate) trait Keyed: bytemuck::Pod {
     /// The key of the value, including NaN.
     fn total_key(self) -> u64;
     /// The key of the value; `None` for NaN, which is unordered.
@@ -89,17 +89,17 @@ impl Keyed for f64 {
 }
 
 /// The key of a number; `None` for strings and NaN.
-pub fn key(value: &Scalar) -> Option<u64> {
+pub(crate) fn key(value: &Scalar) -> Option<u64> {
     with_number!(value, v => v.key(), _ => None)
 }
 
 /// The key of a number, including NaN; `None` for strings.
-pub fn total_key(value: &Scalar) -> Option<u64> {
+pub(crate) fn total_key(value: &Scalar) -> Option<u64> {
     with_number!(value, v => Some(v.total_key()), _ => None)
 }
 
 /// The number with this key.
-pub fn scalar(physical: Physical, key: u64) -> Scalar {
+pub(crate) fn scalar(physical: Physical, key: u64) -> Scalar {
     with_type!(physical, T => Scalar::from(<T as Keyed>::from_key(key)))
 }
 
@@ -107,7 +107,7 @@ pub fn scalar(physical: Physical, key: u64) -> Scalar {
 ///
 /// # Errors
 /// The index of the first value that has no key.
-pub fn keys(physical: Physical, bytes: &[u8]) -> Result<Vec<u64>, usize> {
+pub(crate) fn keys(physical: Physical, bytes: &[u8]) -> Result<Vec<u64>, usize> {
     with_type!(physical, T => {
         let values = typed::<T>(bytes);
         // Two passes, so that neither has an early exit in its loop. Integers need no check.

@@ -7,42 +7,59 @@
 //! All code that knows the format is synchronous and converts between bytes and values. An async shell around it lists
 //! folders, reads and writes files, and calls this code.
 
-pub mod array;
+#![cfg_attr(
+    not(feature = "internals"),
+    allow(
+        dead_code,
+        unreachable_pub,
+        unused_imports,
+        reason = "some items are public for `internals` only"
+    )
+)]
+
+mod array;
 #[cfg(feature = "arrow")]
 pub mod arrow;
 pub mod blocking;
-pub mod cache;
-pub mod calendar;
-pub mod column;
-pub mod context;
-pub mod cpu;
-pub mod datatype;
-pub mod error;
-pub mod escape;
-pub mod filter;
-pub mod format;
-pub mod geometry;
-pub mod key;
-pub mod limits;
+mod cache;
+mod calendar;
+mod column;
+mod context;
+mod cpu;
+mod datatype;
+mod error;
+mod escape;
+mod filter;
+mod format;
+mod geometry;
+pub mod group;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod internals;
+mod key;
+mod limits;
 pub mod maintain;
+pub mod metadata;
 mod printable;
-pub mod query;
-pub mod scalar;
+mod query;
+mod scalar;
+pub mod schema;
 pub mod schema_json;
 mod sort;
-pub mod suggest;
+mod suggest;
 pub mod vfs;
 pub mod view;
-pub mod write;
+mod write;
 
-pub use array::{Array, Fragment, OpenOptions, Window};
+pub use array::{Array, CreateOptions, Fragment, OpenOptions, Window};
+pub use cache::Cache;
 pub use column::Column;
 pub use context::Context;
 pub use cpu::Cpu;
 pub use datatype::{CellCount, Datatype, Physical};
-pub use error::{AtPath, Error, Malformed, MalformedKind, Result};
-pub use printable::printable;
-pub use query::{Batch, Condition, Query, Region};
+pub use error::{Error, Malformed, MalformedKind, Result};
+pub use filter::Key;
+pub use query::{Aggregate, Batch, Batches, CompareOp, Condition, Finding, Query, Region};
 pub use scalar::{Scalar, ScalarRange};
 pub use write::{Cells, FragmentWriter, WriteOptions};
 

@@ -183,7 +183,7 @@ impl Scalar {
 }
 
 /// Compares floats by value. -0.0 equals 0.0, and NaN is last.
-pub fn float_order(a: f64, b: f64) -> Ordering {
+pub(crate) fn float_order(a: f64, b: f64) -> Ordering {
     a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }
 

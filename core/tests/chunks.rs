@@ -3,22 +3,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
-#[cfg(feature = "test-util")]
 use std::sync::Arc;
 
-use hyperslab::array::{Array, CreateOptions, OpenOptions, create};
 use hyperslab::blocking::block_on;
-use hyperslab::filter::Key;
-use hyperslab::format::attribute::Attribute;
-use hyperslab::format::domain::Dimension;
-use hyperslab::format::pipeline::{Filter, Pipeline};
-use hyperslab::format::schema::{ArrayType, Layout, Schema};
-#[cfg(feature = "test-util")]
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Filter, Layout, Pipeline, Schema};
 use hyperslab::vfs::MemVfs;
-#[cfg(feature = "test-util")]
 use hyperslab::vfs::faulty::{Fault, FaultyVfs};
-use hyperslab::write::{Cells, WriteOptions};
-use hyperslab::{Batch, CellCount, Column, Context, Datatype, Query, Region, ScalarRange};
+use hyperslab::{
+    Array, Batch, CellCount, Cells, Column, Context, CreateOptions, Datatype, Key, OpenOptions, Query, Region,
+    ScalarRange, WriteOptions,
+};
 use proptest::prelude::*;
 
 const ROWS: i64 = 500;
@@ -99,7 +93,7 @@ fn write(schema: &Schema, writes: &[Box4], key: Option<Key>) -> Both {
         ..OpenOptions::default()
     };
     for c in &contexts {
-        block_on(create(c, "a", schema, &[], &create_options)).unwrap();
+        block_on(Array::create(c, "a", schema, &[], &create_options)).unwrap();
     }
     for (time, &b) in (1..).zip(writes) {
         let values: Vec<Option<i32>> = points(b).map(|(y, x)| Some(value(time, y, x))).collect();
@@ -278,7 +272,7 @@ fn a_damaged_chunk_is_an_error() {
         key: None,
     };
     for (name, filters) in ["plain", "packed"].into_iter().zip(pipelines()) {
-        block_on(create(
+        block_on(Array::create(
             &context,
             name,
             &schema(&filters, Layout::RowMajor),
@@ -338,7 +332,6 @@ fn a_damaged_chunk_is_an_error() {
 
 /// An unfiltered matrix in memory, behind a store that records calls. Also the path and the contents of the file of its
 /// values.
-#[cfg(feature = "test-util")]
 fn unfiltered() -> (MemVfs, FaultyVfs, String, Vec<u8>) {
     let files = MemVfs::new();
     let vfs = FaultyVfs::new(Arc::new(files.clone()), Fault::default());
@@ -348,7 +341,14 @@ fn unfiltered() -> (MemVfs, FaultyVfs, String, Vec<u8>) {
         seed: [1; 32],
         key: None,
     };
-    block_on(create(&context, "a", &schema(&[], Layout::RowMajor), &[], &options)).unwrap();
+    block_on(Array::create(
+        &context,
+        "a",
+        &schema(&[], Layout::RowMajor),
+        &[],
+        &options,
+    ))
+    .unwrap();
     let all = points([0, ROWS - 1, 0, COLS - 1]).map(|(y, x)| Some(value(1, y, x)));
     let cells = Cells {
         region: None,
@@ -367,7 +367,6 @@ fn unfiltered() -> (MemVfs, FaultyVfs, String, Vec<u8>) {
 }
 
 /// Reads a box, checks its cells, and returns how many bytes were fetched.
-#[cfg(feature = "test-util")]
 fn bytes_of(vfs: &FaultyVfs, array: &Array, b: Box4) -> u64 {
     vfs.set(Fault::default());
     let query = Query {
@@ -381,7 +380,6 @@ fn bytes_of(vfs: &FaultyVfs, array: &Array, b: Box4) -> u64 {
 }
 
 /// Reads single cells, checks them, and returns how many bytes were fetched.
-#[cfg(feature = "test-util")]
 fn bytes_of_cells(vfs: &FaultyVfs, array: &Array, cells: &[(i64, i64)]) -> u64 {
     vfs.set(Fault::default());
     let found = block_on(array.read_points(Some(vec!["v".into()]), &coordinates(cells))).unwrap();
@@ -389,27 +387,22 @@ fn bytes_of_cells(vfs: &FaultyVfs, array: &Array, cells: &[(i64, i64)]) -> u64 {
     fetched(vfs)
 }
 
-#[cfg(feature = "test-util")]
 fn check_values(found: &Batch, cells: impl Iterator<Item = (i64, i64)>) {
     let want: Vec<i32> = cells.map(|(y, x)| value(1, y, x)).collect();
     assert!(*found.columns[0].1.values::<i32>().unwrap() == want[..]);
 }
 
 /// Number of bytes of values that were fetched since the faults were set.
-#[cfg(feature = "test-util")]
 fn fetched(vfs: &FaultyVfs) -> u64 {
     let of_values = vfs.calls().into_iter().filter(|c| c.path.ends_with("a0.tdb"));
     of_values.map(|c| c.bytes).sum()
 }
 
 /// Size of a stored chunk of the values, with its header.
-#[cfg(feature = "test-util")]
 const CHUNK: u64 = 12 + (64 << 10);
-#[cfg(feature = "test-util")]
 const TILE_BYTES: u64 = 8 + 4 * 12 + 300 * 200 * 4;
 
 #[test]
-#[cfg(feature = "test-util")]
 fn chunks_of_nearby_single_cells_are_fetched() {
     let (_, vfs, ..) = unfiltered();
     let array = || {
@@ -426,7 +419,6 @@ fn chunks_of_nearby_single_cells_are_fetched() {
 }
 
 #[test]
-#[cfg(feature = "test-util")]
 fn only_the_needed_chunks_of_an_unfiltered_tile_are_fetched() {
     const LAST: u64 = 12 + 300 * 200 * 4 - 3 * (64 << 10);
     let (_, vfs, ..) = unfiltered();
@@ -450,7 +442,6 @@ fn only_the_needed_chunks_of_an_unfiltered_tile_are_fetched() {
 }
 
 #[test]
-#[cfg(feature = "test-util")]
 fn an_unfiltered_tile_with_unusual_chunks_is_read() {
     let (files, vfs, path, sound) = unfiltered();
     let (first, second) = (64 << 10, 8 + 12 + (64 << 10));

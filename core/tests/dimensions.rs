@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
-use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::{
-    Array, Batch, CellCount, Cells, Column, Context, Datatype, OpenOptions, Query, Region, ScalarRange, WriteOptions,
+    Array, Batch, CellCount, Cells, Column, Context, CreateOptions, Datatype, OpenOptions, Query, Region, ScalarRange,
+    WriteOptions,
 };
 
 const SIDE: i64 = 12;
@@ -33,7 +33,7 @@ fn array(duplicates: bool) -> Array {
         seed,
         key: None,
     };
-    block_on(create(&context, "a", &schema, &[], &created)).unwrap();
+    block_on(Array::create(&context, "a", &schema, &[], &created)).unwrap();
     for write in 0..3_i64 {
         let cells: Vec<i64> = (0..SIDE * 10).filter(|c| c % (write + 2) == 0).collect();
         let numbers = |of: &dyn Fn(i64) -> i64| {

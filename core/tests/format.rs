@@ -5,18 +5,16 @@
 
 use std::collections::BTreeMap;
 
-use hyperslab::filter::Nonces;
-use hyperslab::format::enumeration::Enumeration;
-use hyperslab::format::fragment::footer::{Footer, List, Lists, SectionOffsets};
-use hyperslab::format::fragment::metadata_file::{FieldMetadata, FragmentMetadata};
-use hyperslab::format::fragment::rtree::RTree;
-use hyperslab::format::fragment::slots::{FieldId, Slots};
-use hyperslab::format::fragment::stats::{FieldStats, TileValues};
-use hyperslab::format::fragment::{conditions, tile_index};
-use hyperslab::format::generic_tile;
-use hyperslab::format::name::TimestampedName;
-use hyperslab::format::schema::Schema;
-use hyperslab::format::version::Version;
+use hyperslab::internals::filter::Nonces;
+use hyperslab::internals::format::fragment::footer::{Footer, List, Lists, SectionOffsets};
+use hyperslab::internals::format::fragment::metadata_file::{FieldMetadata, FragmentMetadata};
+use hyperslab::internals::format::fragment::rtree::RTree;
+use hyperslab::internals::format::fragment::slots::{FieldId, Slots};
+use hyperslab::internals::format::fragment::stats::{FieldStats, TileValues};
+use hyperslab::internals::format::fragment::{conditions, tile_index};
+use hyperslab::internals::format::generic_tile;
+use hyperslab::internals::format::name::TimestampedName;
+use hyperslab::schema::{Enumeration, Schema, Version};
 use hyperslab::schema_json;
 
 const SCHEMAS: &str = include_str!("data/schemas.txt");

@@ -4,14 +4,13 @@
 
 use std::sync::Arc;
 
-use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
-use hyperslab::format::attribute::DataOrder;
-use hyperslab::format::dimension_label::DimensionLabel;
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::internals::view::selection;
+use hyperslab::schema::{ArrayType, Attribute, DataOrder, Dimension, DimensionLabel, Layout, Schema};
 use hyperslab::vfs::MemVfs;
-use hyperslab::view::selection;
-use hyperslab::{Array, CellCount, Cells, Column, Context, Datatype, OpenOptions, ScalarRange, WriteOptions};
+use hyperslab::{
+    Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, OpenOptions, ScalarRange, WriteOptions,
+};
 
 const ROWS: i64 = 8;
 
@@ -50,7 +49,7 @@ fn labelled_in(store: Arc<MemVfs>) -> Context {
         seed: [1; 32],
         key: None,
     };
-    block_on(create(&context, "a", &schema, &[], &options)).unwrap();
+    block_on(Array::create(&context, "a", &schema, &[], &options)).unwrap();
     let latitudes: Vec<f64> = (0..ROWS).map(|i| 45.0 - 2.5 * i as f64).collect();
     let names = ["ash", "bay", "bay", "cod", "dun", "elm", "fir", "gum"];
     let numbers: [u8; 8] = [7, 3, 7, 200, 201, 0, 1, 255];

@@ -2,17 +2,15 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 use bytes::Bytes;
-use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
-use hyperslab::filter::Nonces;
-use hyperslab::format::condition::{CompareOp, StoredCondition};
-use hyperslab::format::enumeration::Enumeration;
-use hyperslab::format::generic_tile;
-use hyperslab::format::schema::Layout;
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, EnumerationRef, Schema};
+use hyperslab::internals::filter::Nonces;
+use hyperslab::internals::format::condition::StoredCondition;
+use hyperslab::internals::format::generic_tile;
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, delete};
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Enumeration, EnumerationRef, Layout, Schema};
 use hyperslab::{
-    Array, CellCount, Cells, Column, Context, Datatype, OpenOptions, Query, Region, ScalarRange, WriteOptions,
+    Array, CellCount, Cells, Column, CompareOp, Context, CreateOptions, Datatype, OpenOptions, Query, Region,
+    ScalarRange, WriteOptions,
 };
 
 fn at(timestamp_ms: u64) -> WriteOptions {
@@ -38,7 +36,7 @@ fn sparse() -> Context {
         seed: [0; 32],
         key: None,
     };
-    block_on(create(&context, "a", &schema, &[], &options)).unwrap();
+    block_on(Array::create(&context, "a", &schema, &[], &options)).unwrap();
     for time in 1..3 {
         let column = || Column::from_values(Datatype::Int32, &[time as i32]);
         let cells = Cells {
@@ -151,7 +149,7 @@ fn a_schema_with_other_dimensions_is_named_by_its_file() {
             seed: [time as u8; 32],
             key: None,
         };
-        block_on(create(
+        block_on(Array::create(
             &context,
             path,
             &Schema::new(kind, vec![x], vec![number]),
@@ -199,7 +197,7 @@ fn a_delete_that_libtiledb_would_misread_is_refused() {
         key: None,
     };
     let schema = Schema::new(ArrayType::Sparse, vec![x], vec![text, number]);
-    block_on(create(&context, "a", &schema, &[], &options)).unwrap();
+    block_on(Array::create(&context, "a", &schema, &[], &options)).unwrap();
     let array = open(&context).unwrap();
     let refused = |condition: &str| block_on(delete(&array, &condition.parse().unwrap(), &at(1))).unwrap_err();
     for condition in ["text == 'abc'", "number > 3 and text != 'abcde'"] {
@@ -235,7 +233,7 @@ fn an_index_beyond_the_enumeration_is_refused() {
             key: None,
         };
         let context = Context::memory();
-        block_on(create(&context, "a", &schema, &[kinds], &options)).unwrap();
+        block_on(Array::create(&context, "a", &schema, &[kinds], &options)).unwrap();
         let array = open(&context).unwrap();
         let write = |indexes: [i8; 3]| {
             let column = Column::from_values(Datatype::Int8, &indexes);

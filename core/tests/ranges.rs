@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
-use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::{
-    Array, CellCount, Cells, Column, Context, Datatype, Error, OpenOptions, Query, Region, ScalarRange, WriteOptions,
+    Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, Error, OpenOptions, Query, Region, ScalarRange,
+    WriteOptions,
 };
 
 const SIDE: i64 = 10;
@@ -24,7 +24,7 @@ fn matrix(kind: ArrayType, region: Vec<ScalarRange>) -> (Context, hyperslab::Res
         seed,
         key: None,
     };
-    block_on(create(&context, "a", &schema, &[], &created)).unwrap();
+    block_on(Array::create(&context, "a", &schema, &[], &created)).unwrap();
     let values: Vec<i32> = (0..100).collect();
     let mut cells = Cells {
         region: Some(region),

@@ -1,18 +1,16 @@
 //! Exact numbers of requests that opening and reading take, and of sequential rounds of requests, so that none is added
 //! unnoticed. The store has a simulated clock: a round passes when nothing else can run.
-#![cfg(feature = "test-util")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod rounds;
 
-use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, vacuum};
-use hyperslab::query::{Aggregate, Condition, Query, Region};
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::vfs::{ManifestVfs, MemVfs, manifest};
 use hyperslab::{
-    Array, CellCount, Cells, Column, Context, Cpu, Datatype, OpenOptions, Scalar, ScalarRange, Window, WriteOptions,
+    Aggregate, Array, CellCount, Cells, Column, Condition, Context, Cpu, CreateOptions, Datatype, OpenOptions, Query,
+    Region, Scalar, ScalarRange, Window, WriteOptions,
 };
 use rounds::{RoundsVfs, Seen};
 use std::sync::Arc;
@@ -36,7 +34,7 @@ fn array(dense: bool, fragments: u64, lists: bool) -> MemVfs {
         seed: [1; 32],
         key: None,
     };
-    block_on(create(
+    block_on(Array::create(
         &context,
         "a",
         &Schema::new(kind, vec![y, x], attributes),

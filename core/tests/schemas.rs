@@ -1,12 +1,10 @@
 //! Random schemas, to bytes and to JSON and back.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
-use hyperslab::format::attribute::DataOrder;
-use hyperslab::format::current_domain::CurrentDomain;
-use hyperslab::format::dimension_label::DimensionLabel;
-use hyperslab::format::enumeration::Enumeration;
-use hyperslab::format::pipeline::{Filter, MaxChunk, Pipeline, WebpFormat};
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, EnumerationRef, Layout, Schema};
+use hyperslab::schema::{
+    ArrayType, Attribute, CurrentDomain, DataOrder, Dimension, DimensionLabel, Enumeration, EnumerationRef, Filter,
+    Layout, MaxChunk, Pipeline, Schema, WebpFormat,
+};
 use hyperslab::schema_json::{from_json, to_json};
 use hyperslab::{CellCount, Column, Datatype, Scalar, ScalarRange};
 use proptest::prelude::*;

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use clap::Parser;
 use fuser::{Session, SessionACL};
-use hyperslab::filter::Key;
+use hyperslab::internals::printable;
 use hyperslab::view::{Source, parse_time};
-use hyperslab::{Context, OpenOptions, Window, printable, vfs};
+use hyperslab::{Context, Key, OpenOptions, Window, vfs};
 use hyperslab_fuse::adapter::Adapter;
 use hyperslab_fuse::background;
 use hyperslab_fuse::errno::FsError;
@@ -293,7 +293,7 @@ fn key(file: &Path) -> Result<Key> {
     let bytes = std::fs::read(file).with_context(|| format!("cannot read the key in {shown}"))?;
     let key = Key::parse(&bytes)
         .with_context(|| format!("{shown} does not contain a key; a key is 32 bytes or 64 hex digits"))?;
-    if vfs::readable_by_everyone(file) {
+    if hyperslab::internals::vfs::readable_by_everyone(file) {
         let why = format!("every user of this machine can read the key in {shown}; run `chmod 600 {shown}`");
         let _ = writeln!(std::io::stderr(), "fuse-mount: warning: {why}");
     }

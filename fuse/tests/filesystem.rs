@@ -5,12 +5,13 @@
 use std::ffi::OsStr;
 use std::time::Duration;
 
-use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, vacuum};
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::view::Source;
-use hyperslab::{Array, CellCount, Cells, Column, Context, Datatype, OpenOptions, ScalarRange, WriteOptions};
+use hyperslab::{
+    Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, OpenOptions, ScalarRange, WriteOptions,
+};
 use hyperslab_fuse::errno::{FsError, errno};
 use hyperslab_fuse::filesystem::{Attributes, FileSystem, ROOT};
 
@@ -31,7 +32,7 @@ fn files_in(context: &Context, dimension: Dimension) -> FileSystem {
         seed: [1; 32],
         key: None,
     };
-    block_on(create(context, "", &schema, &[], &options)).unwrap();
+    block_on(Array::create(context, "", &schema, &[], &options)).unwrap();
     write(context, 10, 0);
     let source = Source {
         context: context.clone(),

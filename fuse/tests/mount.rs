@@ -10,10 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Schema};
-use hyperslab::{CellCount, Context, Datatype};
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Schema};
+use hyperslab::{Array, CellCount, Context, CreateOptions, Datatype};
 use tempfile::TempDir;
 
 /// A running mount, which is unmounted on drop.
@@ -301,7 +300,7 @@ fn stat_of_a_large_file_takes_no_memory_and_large_text_fails_at_once() {
         seed: [1; 32],
         key: None,
     };
-    block_on(create(&Context::local(&source), "", &schema, &[], &options)).unwrap();
+    block_on(Array::create(&Context::local(&source), "", &schema, &[], &options)).unwrap();
     let mounted = Mounted::new(&source, &folder.path().join("mnt"), &[]);
     let names = ["all", "0:100000000", "5:150000000", "0:199999999"];
     let looks = names.map(|name| {
@@ -340,7 +339,7 @@ fn a_signal_does_not_wait_for_a_lookup() {
         seed: [1; 32],
         key: None,
     };
-    block_on(create(&Context::local(&source), "", &schema, &[], &options)).unwrap();
+    block_on(Array::create(&Context::local(&source), "", &schema, &[], &options)).unwrap();
     for signal in ["INT", "TERM"] {
         let mut mounted = Mounted::new(&source, &folder.path().join("mnt"), &[]);
         let name = mounted.path("slices/0:12000000.csv");

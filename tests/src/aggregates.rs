@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
-use hyperslab::array::Array;
 use hyperslab::blocking::block_on;
-use hyperslab::query::{Aggregate, Batch, Query};
-use hyperslab::{CellCount, Column, Physical, Scalar};
+use hyperslab::{Aggregate, Array, Batch, CellCount, Column, Physical, Query, Scalar};
 
 use crate::hex::Hex;
 

@@ -1,10 +1,8 @@
 //! Runs the queries of a case and compares the results, cell by cell, with those of libtiledb.
 
 use anyhow::{Context as _, Result, bail, ensure};
-use hyperslab::array::{Array, OpenOptions, Window};
 use hyperslab::blocking::block_on;
-use hyperslab::query::{Batch, Query};
-use hyperslab::{Column, Context};
+use hyperslab::{Array, Batch, Column, Context, OpenOptions, Query, Window};
 
 use crate::aggregates;
 use crate::case::{Case, QuerySpec, condition, layout};

@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use hyperslab::array::{Array, Fragment};
 use hyperslab::blocking::block_on;
-use hyperslab::filter::Key;
-use hyperslab::format::data_file::FRAGMENT_METADATA;
-use hyperslab::format::fragment::footer::{Footer, List};
-use hyperslab::format::fragment::rtree::RTree;
-use hyperslab::format::fragment::slots::{FieldId, Slots};
-use hyperslab::format::fragment::stats::{FieldStats, TileValues};
-use hyperslab::format::fragment::{conditions, tile_index};
-use hyperslab::format::generic_tile;
-use hyperslab::format::schema::Schema;
+use hyperslab::internals::format::data_file::FRAGMENT_METADATA;
+use hyperslab::internals::format::fragment::footer::{Footer, List};
+use hyperslab::internals::format::fragment::rtree::RTree;
+use hyperslab::internals::format::fragment::slots::{FieldId, Slots};
+use hyperslab::internals::format::fragment::stats::{FieldStats, TileValues};
+use hyperslab::internals::format::fragment::{conditions, tile_index};
+use hyperslab::internals::format::generic_tile;
+use hyperslab::schema::Schema;
+use hyperslab::{Array, Fragment, Key};
 
 /// One fact: the field (none for the whole fragment), the property and its value.
 #[derive(Debug, Clone, PartialEq)]

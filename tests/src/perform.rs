@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
-use hyperslab::Context;
-use hyperslab::array::{Array, CreateOptions, OpenOptions, Window, create};
 use hyperslab::blocking::block_on;
-use hyperslab::format::metadata::{Entry, MetaValue};
 use hyperslab::maintain::{ConsolidateOptions, Evolution, Mode, consolidate, delete, evolve, vacuum};
-use hyperslab::write::{Cells, WriteOptions};
+use hyperslab::metadata::{Entry, MetaValue};
+use hyperslab::{Array, Cells, Context, CreateOptions, OpenOptions, Window, WriteOptions};
 
 use crate::case::{Case, Op, condition, layout};
 
@@ -28,7 +26,7 @@ pub fn begin(context: &Context, path: &str, case: &Case, timestamp_ms: u64) -> R
         seed: seed(&case.name, 0),
         key: case.key()?,
     };
-    block_on(create(context, path, &case.schema.build()?, &enums, &o))?;
+    block_on(Array::create(context, path, &case.schema.build()?, &enums, &o))?;
     Ok(())
 }
 

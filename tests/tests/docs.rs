@@ -78,7 +78,7 @@ fn the_readme_counts_right() {
         readme.contains(&format!("| datatypes | all {known} |")),
         "there are {known} datatypes"
     );
-    let current = hyperslab::format::version::Version::CURRENT.number();
+    let current = hyperslab::schema::Version::CURRENT.number();
     assert!(
         readme.contains(&format!("| format versions | 1 to {current} (")),
         "the newest is {current}"

@@ -2,15 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use hyperslab::array::{Array, OpenOptions, Window};
 use hyperslab::blocking::block_on;
-use hyperslab::filter::Nonces;
-use hyperslab::format::schema::Attribute;
-use hyperslab::format::{consolidated_metadata, generic_tile};
+use hyperslab::internals::filter::Nonces;
+use hyperslab::internals::format::{consolidated_metadata, generic_tile};
 use hyperslab::maintain::{ConsolidateOptions, Evolution, Mode, consolidate, evolve};
-use hyperslab::query::Finding;
-use hyperslab::write::WriteOptions;
-use hyperslab::{CellCount, Context, Datatype, Error};
+use hyperslab::schema::Attribute;
+use hyperslab::{Array, CellCount, Context, Datatype, Error, Finding, OpenOptions, Window, WriteOptions};
 use hyperslab_tests::case::Case;
 use hyperslab_tests::hex::Hex;
 use hyperslab_tests::report::Report;

@@ -9,12 +9,10 @@ use std::io::Write as _;
 use std::process::Command;
 
 use anyhow::{Context as _, ensure};
-use hyperslab::array::{Array, OpenOptions, Window};
 use hyperslab::blocking::block_on;
-use hyperslab::format::attribute::Attribute;
-use hyperslab::format::fragment::slots::FieldId;
-use hyperslab::format::schema::Schema;
-use hyperslab::{CellCount, Context, Datatype, schema_json};
+use hyperslab::internals::format::fragment::slots::FieldId;
+use hyperslab::schema::{Attribute, Schema};
+use hyperslab::{Array, CellCount, Context, Datatype, OpenOptions, Window, schema_json};
 use hyperslab_tests::case::{Case, Op};
 use hyperslab_tests::metadata::{Fact, facts};
 use hyperslab_tests::{compare, here, perform, python, scratch};

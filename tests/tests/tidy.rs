@@ -233,6 +233,9 @@ fn lints_are_silenced_with_a_reason() {
     none("say why", found);
 }
 
+/// The public face of core: these modules only re-export what others define.
+const FACE: &[&str] = &["lib", "group", "internals", "metadata", "schema"];
+
 /// The modules that each module of core may use. Leaves come first.
 const LAYERS: &[(&str, &[&str])] = &[
     ("limits", &[]),
@@ -378,7 +381,7 @@ fn layers_use_only_what_is_below_them() {
     for source in sources("core/src") {
         let rest = source.path.trim_start_matches("core/src/");
         let module = rest.split(['/', '.']).next().unwrap();
-        if module == "lib" {
+        if FACE.contains(&module) {
             continue;
         }
         let Some((_, allowed)) = LAYERS.iter().find(|(name, _)| *name == module) else {

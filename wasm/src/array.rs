@@ -1,11 +1,10 @@
 //! An open array: its schema and fragments, reads and writes.
 
 use futures_util::lock::Mutex;
-use hyperslab::format::schema::{Attribute, Dimension, Layout};
-use hyperslab::query::Batches;
+use hyperslab::schema::{Attribute, Dimension, Layout};
 use hyperslab::view::View;
 use hyperslab::{
-    Array, Batch, CellCount, Cells, Condition, Error, Query, Region, Result, Scalar, ScalarRange, schema_json,
+    Array, Batch, Batches, CellCount, Cells, Condition, Error, Query, Region, Result, Scalar, ScalarRange, schema_json,
 };
 use js_sys::{Object, Promise, Uint8Array};
 use serde_json::{Value, json};

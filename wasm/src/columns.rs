@@ -1,6 +1,6 @@
 //! Converts columns between Rust and JavaScript. Both sides keep them as little-endian bytes.
 
-use hyperslab::format::schema::Schema;
+use hyperslab::schema::Schema;
 use hyperslab::{CellCount, Column, Datatype, Error, Result};
 use js_sys::{Array, Object, Reflect, Uint8Array, Uint32Array};
 use wasm_bindgen::{JsCast, JsValue};

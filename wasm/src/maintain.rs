@@ -1,8 +1,8 @@
 //! Deletes cells, consolidates fragments, and vacuums what consolidation replaced.
 
-use hyperslab::maintain::{self, ConsolidateOptions, Mode};
+use hyperslab::maintain::{ConsolidateOptions, Mode};
 use hyperslab::vfs::manifest;
-use hyperslab::{Condition, Error, Result, WriteOptions};
+use hyperslab::{Condition, Error, Result, WriteOptions, maintain};
 use serde_json::json;
 use wasm_bindgen::prelude::*;
 

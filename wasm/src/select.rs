@@ -9,10 +9,11 @@
 //!
 //! Integers that may not fit a double are digits. Dates are ISO 8601 text.
 
-use hyperslab::format::domain::Dimension;
-use hyperslab::format::schema::Schema;
-use hyperslab::view::selection::{self, Axis, Selection};
-use hyperslab::{Array, Datatype, Error, Region, Result, Scalar, ScalarRange, calendar};
+use hyperslab::internals::calendar;
+use hyperslab::internals::view::selection;
+use hyperslab::internals::view::selection::{Axis, Selection};
+use hyperslab::schema::{Dimension, Schema};
+use hyperslab::{Array, Datatype, Error, Region, Result, Scalar, ScalarRange};
 use serde_json::Value;
 
 /// The selection of a dense read or write.

@@ -3,13 +3,11 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use hyperslab::array::{CreateOptions, Group, ObjectType, create, object_type};
-use hyperslab::cache::Cache;
-use hyperslab::filter::Key;
-use hyperslab::vfs::listing::{FolderIndex, parse_index};
+use hyperslab::group::{Group, ObjectType, object_type};
+use hyperslab::internals::vfs::listing::{FolderIndex, parse_index};
 use hyperslab::vfs::{EntryKind, ManifestVfs, Vfs, manifest};
 use hyperslab::view::{Source, View};
-use hyperslab::{Array, Context, Cpu, Error, OpenOptions, Result, Window, schema_json};
+use hyperslab::{Array, Cache, Context, Cpu, CreateOptions, Error, Key, OpenOptions, Result, Window, schema_json};
 use js_sys::Promise;
 use serde_json::json;
 use wasm_bindgen::prelude::*;
@@ -113,7 +111,7 @@ impl RawStore {
                 seed: seed_of(&seed)?,
                 key: parse_key(key)?,
             };
-            create(&self.context, &path, &schema, &enumerations, &options).await
+            Array::create(&self.context, &path, &schema, &enumerations, &options).await
         };
         work.await.map_err(|e| to_js(&e))
     }

@@ -4,10 +4,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hyperslab::array::{CreateOptions, create};
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::vfs::{ManifestVfs, MemVfs, Vfs, conformance, manifest};
-use hyperslab::{Array, CellCount, Cells, Column, Context, Datatype, OpenOptions, Query, WriteOptions};
+use hyperslab::{Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, OpenOptions, Query, WriteOptions};
 use hyperslab_wasm::{Backend, JsVfs};
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::*;
@@ -87,7 +86,7 @@ async fn write_and_read(context: &Context) {
         seed: [1; 32],
         key: None,
     };
-    create(context, "array", &schema(), &[], &options).await.unwrap();
+    Array::create(context, "array", &schema(), &[], &options).await.unwrap();
     let array = Array::open(context, "array", &OpenOptions::default()).await.unwrap();
     let values: Vec<i64> = (0..10_000).collect();
     let columns = vec![("a".to_owned(), Column::from_values(Datatype::Int64, &values))];

@@ -3,8 +3,8 @@
 use std::io::Write as _;
 
 use anyhow::{Context as _, Result, ensure};
-use hyperslab::format::schema::Layout;
-use hyperslab::view::encode::{Encoder, Field, Format, Frame};
+use hyperslab::internals::view::encode::{Encoder, Field, Format, Frame};
+use hyperslab::schema::Layout;
 
 use super::job::{Job, parts};
 use crate::args::Export;

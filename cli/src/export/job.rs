@@ -5,13 +5,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use hyperslab::array::Array;
 use hyperslab::arrow::FieldType;
-use hyperslab::format::enumeration::Enumeration;
-use hyperslab::format::schema::Layout;
-use hyperslab::suggest;
-use hyperslab::view::selection;
-use hyperslab::{Batch, Cpu, Query, Region, Window};
+use hyperslab::internals::suggest;
+use hyperslab::internals::view::selection;
+use hyperslab::schema::{Enumeration, Layout};
+use hyperslab::{Array, Batch, Cpu, Query, Region, Window};
 
 use crate::args::{Export, Order};
 use crate::condition;

@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use hyperslab::view::encode::Format as Encoding;
+use hyperslab::internals::view::encode::Format as Encoding;
 
 use crate::args::Export;
 use crate::build::outside_of_arrays;

@@ -2,11 +2,9 @@
 //! the end all fragments are merged into one.
 
 use anyhow::{Context as _, Result, ensure};
-use hyperslab::array::Array;
-use hyperslab::format::domain::Dimension;
-use hyperslab::maintain::{self, ConsolidateOptions, Mode};
-use hyperslab::write::WriteOptions;
-use hyperslab::{Cpu, Query, Region, Scalar, Window};
+use hyperslab::maintain::{ConsolidateOptions, Mode};
+use hyperslab::schema::Dimension;
+use hyperslab::{Array, Cpu, Query, Region, Scalar, Window, WriteOptions, maintain};
 
 use crate::args::Import;
 use crate::input::{Grid, Table, Text, Values};

@@ -7,7 +7,7 @@ use arrow_array::ArrayRef;
 use arrow_schema::Field;
 use hyperslab::Column;
 use hyperslab::arrow::FieldType;
-use hyperslab::format::enumeration::Enumeration;
+use hyperslab::schema::Enumeration;
 
 use crate::show;
 

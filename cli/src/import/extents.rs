@@ -1,7 +1,7 @@
 //! Parses `--tile`: extents in the order of the dimensions, or by name.
 
 use anyhow::{Context as _, Result, bail, ensure};
-use hyperslab::suggest;
+use hyperslab::internals::suggest;
 use hyperslab::{Datatype, Scalar};
 
 use crate::errors::usage;

@@ -60,7 +60,7 @@ fn import(bytes: &[u8], read: Read) {
         return;
     };
     for attribute in &schema.attributes {
-        let own = |e: &&hyperslab::format::enumeration::Enumeration| Some(&e.name) == attribute.enumeration.as_ref();
+        let own = |e: &&hyperslab::schema::Enumeration| Some(&e.name) == attribute.enumeration.as_ref();
         let enumeration = enumerations.iter().find(own).cloned().map(Arc::new);
         let field = FieldType::attribute(attribute, enumeration);
         if let Some(named) = table.take(|name| name == attribute.name) {

@@ -5,13 +5,11 @@ use arrow_array::cast::AsArray as _;
 use arrow_array::{Array as _, ArrayRef};
 use arrow_schema::Field;
 use hyperslab::arrow::{FieldType, Role};
-use hyperslab::format::attribute::Attribute;
-use hyperslab::format::domain::Dimension;
-use hyperslab::format::enumeration::Enumeration;
-use hyperslab::format::pipeline::{DEFAULT_LEVEL, Filter, Pipeline};
-use hyperslab::format::schema::{ArrayType, EnumerationRef, Layout, Schema};
-use hyperslab::suggest;
-use hyperslab::{CellCount, Datatype, Scalar, ScalarRange, calendar, schema_json};
+use hyperslab::internals::{calendar, suggest};
+use hyperslab::schema::{
+    ArrayType, Attribute, DEFAULT_LEVEL, Dimension, Enumeration, EnumerationRef, Filter, Layout, Pipeline, Schema,
+};
+use hyperslab::{CellCount, Datatype, Scalar, ScalarRange, schema_json};
 
 use super::{enumerations, extents, odd, tiles};
 use crate::args::Import;

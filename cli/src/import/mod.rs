@@ -13,10 +13,8 @@ mod tests;
 mod tiles;
 
 use anyhow::{Context as _, Result};
-use hyperslab::array::{CreateOptions, create};
-use hyperslab::format::metadata::{Entry, MetaValue};
-use hyperslab::write::WriteOptions;
-use hyperslab::{CellCount, Column, Datatype, Window};
+use hyperslab::metadata::{Entry, MetaValue};
+use hyperslab::{Array, CellCount, Column, CreateOptions, Datatype, Window, WriteOptions};
 
 use crate::args::Import;
 use crate::build::Building;
@@ -101,7 +99,7 @@ async fn fill(env: &Env, args: &Import, mut table: Table, later: Option<Later>, 
         seed: seed()?,
         key: env.key.clone(),
     };
-    create(&place.context, &place.path, &schema, &enumerations, &options).await?;
+    Array::create(&place.context, &place.path, &schema, &enumerations, &options).await?;
     let array = env.open_at(place, Window::ALL).await?;
     let entries: Vec<Entry> = extras
         .into_iter()

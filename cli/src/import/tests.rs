@@ -6,8 +6,7 @@ use arrow_array::{
 };
 use arrow_ipc::writer::FileWriter;
 use clap::Parser as _;
-use hyperslab::format::enumeration::Enumeration;
-use hyperslab::format::schema::Schema;
+use hyperslab::schema::{Enumeration, Schema};
 use hyperslab::{CellCount, Datatype};
 
 use super::infer;

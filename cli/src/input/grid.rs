@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
 use anyhow::{Context as _, Result};
-use hyperslab::format::schema::Layout;
+use hyperslab::schema::Layout;
 use zip::ZipArchive;
 
 use super::bounds::{check_columns, unfolded_max};

@@ -1,7 +1,8 @@
 //! Guesses the datatype of a column of text, from its cells one by one.
 
 use anyhow::{Context as _, Result, bail, ensure};
-use hyperslab::{Datatype, Scalar, calendar};
+use hyperslab::internals::calendar;
+use hyperslab::{Datatype, Scalar};
 
 use super::text::{is_exactly, is_whole, utf8, value};
 use super::zones::{self, Zone};

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, ensure};
 use arrow_array::ArrayRef;
 use hyperslab::arrow::FieldType;
-use hyperslab::format::schema::Layout;
+use hyperslab::schema::Layout;
 use hyperslab::{Column, Datatype, Scalar};
 
 use crate::errors::usage;

@@ -6,7 +6,7 @@ mod literal;
 use std::io::Read;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use hyperslab::format::schema::Layout;
+use hyperslab::schema::Layout;
 use hyperslab::{CellCount, Column, Datatype};
 
 use super::bounds::check_columns;

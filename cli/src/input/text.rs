@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::arrow::FieldType;
-use hyperslab::{CellCount, Column, Datatype, Physical, Scalar, ScalarRange, calendar};
+use hyperslab::internals::calendar;
+use hyperslab::{CellCount, Column, Datatype, Physical, Scalar, ScalarRange};
 
 /// The lines on which the rows of a file start. Holds only rows that do not start on the line after the row before.
 /// Empty for text that is not from a file.

@@ -1,6 +1,7 @@
 //! UTC offsets and other text after the time of a date.
 
-use hyperslab::{Datatype, calendar};
+use hyperslab::Datatype;
+use hyperslab::internals::calendar;
 
 /// The zone of a date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

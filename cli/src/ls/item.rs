@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use hyperslab::array::Array;
-use hyperslab::format::attribute::Attribute;
+use hyperslab::Array;
+use hyperslab::schema::Attribute;
 use hyperslab::vfs::join;
 
 use crate::{show, sizes};

@@ -7,8 +7,8 @@ mod walk;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use hyperslab::array::object_type;
-use hyperslab::limits::FOLDER_DEPTH_MAX;
+use hyperslab::group::object_type;
+use hyperslab::internals::limits::FOLDER_DEPTH_MAX;
 use hyperslab::vfs::redact;
 
 use self::item::Item;

@@ -1,7 +1,7 @@
 //! Items as rows of a table and as JSON.
 
 use hyperslab::CellCount;
-use hyperslab::format::attribute::Attribute;
+use hyperslab::schema::Attribute;
 use serde_json::{Value, json};
 
 use super::item::{Item, LEFTOVER, Stray, Summary};

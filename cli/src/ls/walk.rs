@@ -4,9 +4,11 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use hyperslab::array::{Group, Member, ObjectType, may_be_array, object_type};
-use hyperslab::limits::FOLDER_DEPTH_MAX;
-use hyperslab::vfs::{self, Entry, EntryKind};
+use hyperslab::group::{Group, Member, ObjectType, object_type};
+use hyperslab::internals::array::may_be_array;
+use hyperslab::internals::limits::FOLDER_DEPTH_MAX;
+use hyperslab::vfs;
+use hyperslab::vfs::{Entry, EntryKind};
 
 use super::item::{FOLDER, Item, LEFTOVER, Stray, Summary};
 use crate::store::{Env, Place};

@@ -1,6 +1,6 @@
 //! The axes of the array, and the blocks in which it is read.
 
-use hyperslab::format::schema::Dimension;
+use hyperslab::schema::Dimension;
 use hyperslab::{Scalar, ScalarRange};
 
 /// Cells of the array in a block.

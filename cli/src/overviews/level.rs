@@ -151,7 +151,7 @@ pub(super) fn means(datatype: Datatype, fill: &[u8], nullable: bool, sums: &[(f6
 #[cfg(test)]
 mod tests {
     use hyperslab::ScalarRange;
-    use hyperslab::format::schema::Dimension;
+    use hyperslab::schema::Dimension;
 
     use super::*;
 

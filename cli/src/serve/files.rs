@@ -6,7 +6,8 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
-use hyperslab::vfs::{self, LocalKind, LocalRoot};
+use hyperslab::internals::vfs::{LocalKind, LocalRoot};
+use hyperslab::vfs;
 
 use super::access::Access;
 use super::http::{Body, Request, Response};

@@ -2,7 +2,8 @@
 
 use std::io;
 
-use hyperslab::vfs::{self, LocalEntry, LocalKind, LocalRoot};
+use hyperslab::internals::vfs::{LocalEntry, LocalKind, LocalRoot};
+use hyperslab::vfs;
 use serde_json::json;
 
 use super::http::{Body, Response};

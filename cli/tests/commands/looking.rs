@@ -1,6 +1,5 @@
 use hyperslab::blocking::block_on;
-use hyperslab::format::group::{GroupMember, MemberKind};
-use hyperslab::maintain::{GroupChange, change_group};
+use hyperslab::group::{GroupChange, GroupMember, MemberKind, change_group};
 use hyperslab::{Context, WriteOptions};
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
 use std::path::PathBuf;
 
-use hyperslab::filter::Nonces;
-use hyperslab::format::enumeration::Enumeration;
-use hyperslab::format::generic_tile;
+use hyperslab::internals::filter::Nonces;
+use hyperslab::internals::format::generic_tile;
+use hyperslab::schema::Enumeration;
 use hyperslab::{Column, Datatype};
 
 use crate::failing::check;

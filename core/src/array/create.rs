@@ -5,6 +5,7 @@ use futures_util::future;
 
 use super::directory::{ENUMERATIONS_DIR, ROOT_SCHEMA};
 use super::group::object_type;
+use super::snapshot::Array;
 use crate::array::directory::{FRAGMENT_META_DIR, LABELS_DIR, META_DIR, SCHEMA_DIR};
 use crate::context::Context;
 use crate::error::{AtPath, Error, Result};
@@ -84,46 +85,48 @@ async fn holds_schema(context: &Context, dir: &str) -> bool {
     schemas.is_ok_and(|schemas| !schemas.is_empty()) || old.is_ok()
 }
 
-/// Creates an empty array at `path`.
-///
-/// `enumerations` holds the values of every enumeration that the schema's attributes use. Their files get new names,
-/// which replace the references in the schema.
-///
-/// # Errors
-/// [`Error::AlreadyExists`] if `path` is an array or a group. [`Error::InvalidArgument`] if the schema is invalid, an
-/// enumeration is missing, or `path` is inside an array.
-pub async fn create(
-    context: &Context,
-    path: &str,
-    schema: &Schema,
-    enumerations: &[Enumeration],
-    options: &CreateOptions,
-) -> Result<()> {
-    let mut ids = Ids::new(options.seed);
-    let mut schema = completed(schema)?;
-    let files = name_enumerations(&mut schema, enumerations, &mut ids)?;
-    if object_type(context, path).await?.is_some() {
-        return Err(Error::AlreadyExists { path: path.to_owned() });
-    }
-    outside_of_arrays(context, path).await?;
-    for folder in FOLDERS {
-        context.vfs.create_dir(&join(path, folder)).await?;
-    }
-    let key = options.key.as_ref();
-    for enumeration in files {
-        put_enumeration(context, path, &enumeration, key, &nonces(key, &mut ids)).await?;
-    }
-    for label in schema.labels.iter().filter(|l| !l.external) {
-        let label_path = join(path, &label.uri);
-        for folder in FOLDERS {
-            context.vfs.create_dir(&join(&label_path, folder)).await?;
+impl Array {
+    /// Creates an empty array at `path`.
+    ///
+    /// `enumerations` holds the values of every enumeration that the schema's attributes use. Their files get new names,
+    /// which replace the references in the schema.
+    ///
+    /// # Errors
+    /// [`Error::AlreadyExists`] if `path` is an array or a group. [`Error::InvalidArgument`] if the schema is invalid, an
+    /// enumeration is missing, or `path` is inside an array.
+    pub async fn create(
+        context: &Context,
+        path: &str,
+        schema: &Schema,
+        enumerations: &[Enumeration],
+        options: &CreateOptions,
+    ) -> Result<()> {
+        let mut ids = Ids::new(options.seed);
+        let mut schema = completed(schema)?;
+        let files = name_enumerations(&mut schema, enumerations, &mut ids)?;
+        if object_type(context, path).await?.is_some() {
+            return Err(Error::AlreadyExists { path: path.to_owned() });
         }
-        let label_schema = label_schema(&schema, label)?;
-        put_schema(context, &label_path, &label_schema, options.timestamp_ms, key, &mut ids).await?;
+        outside_of_arrays(context, path).await?;
+        for folder in FOLDERS {
+            context.vfs.create_dir(&join(path, folder)).await?;
+        }
+        let key = options.key.as_ref();
+        for enumeration in files {
+            put_enumeration(context, path, &enumeration, key, &nonces(key, &mut ids)).await?;
+        }
+        for label in schema.labels.iter().filter(|l| !l.external) {
+            let label_path = join(path, &label.uri);
+            for folder in FOLDERS {
+                context.vfs.create_dir(&join(&label_path, folder)).await?;
+            }
+            let label_schema = label_schema(&schema, label)?;
+            put_schema(context, &label_path, &label_schema, options.timestamp_ms, key, &mut ids).await?;
+        }
+        // Readers see the array once it has a schema, so the schema is written last.
+        put_schema(context, path, &schema, options.timestamp_ms, key, &mut ids).await?;
+        Ok(())
     }
-    // Readers see the array once it has a schema, so the schema is written last.
-    put_schema(context, path, &schema, options.timestamp_ms, key, &mut ids).await?;
-    Ok(())
 }
 
 /// Writes a schema file and returns its name.

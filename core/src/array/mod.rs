@@ -16,7 +16,7 @@ mod sizes;
 mod snapshot;
 mod vacuumed;
 
-pub use create::{CreateOptions, create, outside_of_arrays};
+pub use create::{CreateOptions, outside_of_arrays};
 pub use fragment::Fragment;
 pub use group::{Group, Member, ObjectType, may_be_array, object_type};
 pub(crate) use snapshot::Delete;

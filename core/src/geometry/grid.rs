@@ -16,7 +16,7 @@ use crate::scalar::{Scalar, ScalarRange};
 
 /// The grid of a dense array.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Grid {
+pub(crate) struct Grid {
     /// Order of tiles in a fragment.
     pub tile_order: Order,
     /// Order of cells in a tile.
@@ -27,7 +27,7 @@ pub struct Grid {
 
 /// One dimension of a dense array.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Axis {
+pub(crate) struct Axis {
     /// The dimension's name, for messages.
     pub name: String,
     /// The type of its coordinates.
@@ -45,7 +45,7 @@ impl Grid {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if a dimension does not have an integer domain.
-    pub fn new(schema: &Schema) -> Result<Self> {
+    pub(crate) fn new(schema: &Schema) -> Result<Self> {
         Ok(Self {
             tile_order: Order::of(schema.tile_order)?,
             cell_order: Order::of(schema.cell_order)?,
@@ -57,7 +57,7 @@ impl Grid {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] with the first range that does not fit.
-    pub fn spans(&self, ranges: &[ScalarRange]) -> Result<Vec<Span>> {
+    pub(crate) fn spans(&self, ranges: &[ScalarRange]) -> Result<Vec<Span>> {
         if ranges.len() != self.axes.len() {
             return Err(Error::invalid(format!(
                 "{} ranges given for {} dimensions",
@@ -73,7 +73,7 @@ impl Grid {
     }
 
     /// The coordinates of a box of offsets.
-    pub fn ranges(&self, spans: &[Span]) -> Vec<ScalarRange> {
+    pub(crate) fn ranges(&self, spans: &[Span]) -> Vec<ScalarRange> {
         self.axes
             .iter()
             .zip(spans)
@@ -82,7 +82,7 @@ impl Grid {
     }
 
     /// The whole domain.
-    pub fn domain(&self) -> Vec<Span> {
+    pub(crate) fn domain(&self) -> Vec<Span> {
         self.axes
             .iter()
             .map(|axis| Span {
@@ -96,7 +96,7 @@ impl Grid {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the current domain is not inside the domain.
-    pub fn limits(&self, schema: &Schema) -> Result<Vec<Span>> {
+    pub(crate) fn limits(&self, schema: &Schema) -> Result<Vec<Span>> {
         match &schema.current_domain {
             Some(current) => self.spans(&current.ranges),
             None => Ok(self.domain()),
@@ -104,17 +104,17 @@ impl Grid {
     }
 
     /// Number of cells along each side of a tile.
-    pub fn extents(&self) -> Vec<u64> {
+    pub(crate) fn extents(&self) -> Vec<u64> {
         self.axes.iter().map(|axis| axis.extent).collect()
     }
 
     /// Number of cells in a tile; `None` if it overflows.
-    pub fn tile_cells(&self) -> Option<u64> {
+    pub(crate) fn tile_cells(&self) -> Option<u64> {
         self.axes.iter().try_fold(1_u64, |n, axis| n.checked_mul(axis.extent))
     }
 
     /// The layout of a tile in memory.
-    pub fn tile_frame(&self) -> super::slab::Frame {
+    pub(crate) fn tile_frame(&self) -> super::slab::Frame {
         super::slab::Frame {
             shape: self.extents(),
             order: self.cell_order,
@@ -122,7 +122,7 @@ impl Grid {
     }
 
     /// The tiles that overlap a box of cells.
-    pub fn tiles(&self, spans: &[Span]) -> TileBox {
+    pub(crate) fn tiles(&self, spans: &[Span]) -> TileBox {
         let tile = |(axis, span): (&Axis, &Span)| Span {
             first: span.first / axis.extent,
             last: span.last / axis.extent,
@@ -134,7 +134,7 @@ impl Grid {
     }
 
     /// The cells of the tile at these tile coordinates, including those outside the domain.
-    pub fn tile_spans(&self, tile: &[u64]) -> Vec<Span> {
+    pub(crate) fn tile_spans(&self, tile: &[u64]) -> Vec<Span> {
         let cells = |(axis, &t): (&Axis, &u64)| {
             let first = t.saturating_mul(axis.extent);
             Span {
@@ -164,7 +164,7 @@ impl Grid {
     }
 
     /// Extends the box to whole tiles.
-    pub fn rounded_out(&self, spans: &[Span]) -> Vec<Span> {
+    pub(crate) fn rounded_out(&self, spans: &[Span]) -> Vec<Span> {
         let tiles = self.tiles(spans);
         let low: Vec<u64> = tiles.spans.iter().map(|s| s.first).collect();
         let high: Vec<u64> = tiles.spans.iter().map(|s| s.last).collect();
@@ -172,7 +172,7 @@ impl Grid {
     }
 
     /// Whether the box consists of whole tiles.
-    pub fn is_aligned(&self, spans: &[Span]) -> bool {
+    pub(crate) fn is_aligned(&self, spans: &[Span]) -> bool {
         self.rounded_out(spans) == spans
     }
 }
@@ -209,18 +209,18 @@ impl Axis {
     }
 
     /// The offset of an integer coordinate of any type; `None` if it is outside the domain.
-    pub fn offset(&self, value: &Scalar) -> Option<u64> {
+    pub(crate) fn offset(&self, value: &Scalar) -> Option<u64> {
         let from_low = value.as_i128()? - self.coordinate(0).as_i128()?;
         u64::try_from(from_low).ok().filter(|&offset| offset <= self.last)
     }
 
     /// The coordinate at an offset.
-    pub fn coordinate(&self, offset: u64) -> Scalar {
+    pub(crate) fn coordinate(&self, offset: u64) -> Scalar {
         key::scalar(self.datatype.physical(), self.low.saturating_add(offset))
     }
 
     /// The coordinates of an interval of offsets.
-    pub fn range(&self, span: Span) -> ScalarRange {
+    pub(crate) fn range(&self, span: Span) -> ScalarRange {
         ScalarRange {
             lo: self.coordinate(span.first),
             hi: self.coordinate(span.last),
@@ -231,7 +231,7 @@ impl Axis {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the range is empty or not inside the domain.
-    pub fn span(&self, range: &ScalarRange) -> Result<Span> {
+    pub(crate) fn span(&self, range: &ScalarRange) -> Result<Span> {
         let ends = self.offset(&range.lo).zip(self.offset(&range.hi));
         ends.and_then(|(first, last)| Span::new(first, last)).ok_or_else(|| {
             if ends.is_some() {
@@ -265,7 +265,7 @@ fn integer_extent(extent: &Scalar) -> Option<u64> {
 
 /// A box of tiles, in tile coordinates, with the order of their numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TileBox {
+pub(crate) struct TileBox {
     /// Tile coordinates, one interval per dimension.
     pub spans: Vec<Span>,
     /// Order of the numbers.
@@ -274,12 +274,12 @@ pub struct TileBox {
 
 impl TileBox {
     /// Number of tiles; `None` if it overflows.
-    pub fn count(&self) -> Option<u64> {
+    pub(crate) fn count(&self) -> Option<u64> {
         super::region::cells(&self.spans)
     }
 
     /// The number of the tile at these tile coordinates; `None` if it is outside the box.
-    pub fn index(&self, tile: &[u64]) -> Option<u64> {
+    pub(crate) fn index(&self, tile: &[u64]) -> Option<u64> {
         let mut index = 0_u64;
         for d in self.order.slow_to_fast(self.spans.len()) {
             let (span, &t) = (self.spans.get(d)?, tile.get(d)?);
@@ -292,7 +292,7 @@ impl TileBox {
     }
 
     /// The tile coordinates of the tile with this number, which must be less than the count.
-    pub fn tile(&self, mut index: u64) -> Vec<u64> {
+    pub(crate) fn tile(&self, mut index: u64) -> Vec<u64> {
         let mut tile: Vec<u64> = self.spans.iter().map(|s| s.first).collect();
         for d in self.order.fast_to_slow(self.spans.len()) {
             let n = self.spans[d].len();
@@ -305,7 +305,7 @@ impl TileBox {
 
 /// Maps the coordinates of a dimension to space tiles, in dense and sparse arrays.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Tiling {
+pub(crate) enum Tiling {
     /// Every coordinate is in tile 0. Applies to strings and to dimensions without an extent.
     None,
     /// `(key - low) / extent`.
@@ -333,7 +333,7 @@ pub enum Tiling {
 
 impl Tiling {
     /// The tiling of a dimension.
-    pub fn of(d: &Dimension) -> Self {
+    pub(crate) fn of(d: &Dimension) -> Self {
         match (d.domain.as_ref().map(|r| &r.lo), d.extent.as_ref()) {
             (Some(&Scalar::F32(low)), Some(&Scalar::F32(extent))) => Self::F32 { low, extent },
             (Some(&Scalar::F64(low)), Some(&Scalar::F64(extent))) => Self::F64 { low, extent },
@@ -346,7 +346,7 @@ impl Tiling {
     }
 
     /// The tile coordinate of the coordinate with this key.
-    pub fn tile(self, key: u64) -> u64 {
+    pub(crate) fn tile(self, key: u64) -> u64 {
         match self {
             Self::None => 0,
             Self::Integer { low, extent } => key.wrapping_sub(low) / extent,
@@ -374,7 +374,7 @@ impl Tiling {
     }
 
     /// Whether greater coordinates may be in tiles with lower numbers, because there are too many tiles to count.
-    pub fn wraps(self, high: &Scalar) -> bool {
+    pub(crate) fn wraps(self, high: &Scalar) -> bool {
         let tiles = match (self, high) {
             (Self::F32 { low, extent }, Scalar::F32(high)) => f64::from((high - low) / extent),
             (Self::F64 { low, extent }, Scalar::F64(high)) => (high - low) / extent,
@@ -384,7 +384,7 @@ impl Tiling {
     }
 
     /// Whether the dimension is divided into tiles.
-    pub const fn is_tiled(self) -> bool {
+    pub(crate) const fn is_tiled(self) -> bool {
         !matches!(self, Self::None)
     }
 }

@@ -18,7 +18,7 @@ use crate::with_type;
 
 /// The curve over a schema's domain.
 #[derive(Debug, Clone)]
-pub struct Hilbert {
+pub(crate) struct Hilbert {
     bits: u32,
     /// The low and the high end of each dimension's domain; `None` for strings.
     domain: Vec<Option<(f64, f64)>>,
@@ -29,7 +29,7 @@ impl Hilbert {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if there are more dimensions than the curve supports.
-    pub fn new(schema: &Schema) -> Result<Self> {
+    pub(crate) fn new(schema: &Schema) -> Result<Self> {
         let n = schema.dimensions.len();
         if n == 0 || n > HILBERT_DIMENSIONS_MAX {
             return Err(Error::invalid(format!(
@@ -84,7 +84,7 @@ impl Hilbert {
         clippy::unnecessary_cast,
         reason = "the format computes buckets in doubles, whatever the type"
     )]
-    pub fn positions(&self, dims: &[&Column], cells: Range<usize>) -> Result<Vec<u64>> {
+    pub(crate) fn positions(&self, dims: &[&Column], cells: Range<usize>) -> Result<Vec<u64>> {
         if dims.len() != self.domain.len() || dims.iter().any(|c| c.len() < cells.end) {
             return Err(Error::invalid(
                 "coordinates need one column per dimension, all of the same length",

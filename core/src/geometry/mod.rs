@@ -3,16 +3,15 @@
 //! Cells of dense arrays are `u64` offsets from the low end of each dimension, so the same code serves every integer,
 //! date and time type. Coordinates of sparse arrays become `u64` keys that sort like the values.
 
-pub mod grid;
-pub mod hilbert;
-pub mod order;
-pub mod region;
-pub mod slab;
+pub(crate) mod grid;
+pub(crate) mod hilbert;
+pub(crate) mod order;
+pub(crate) mod region;
+pub(crate) mod slab;
 
 pub(crate) use grid::same_space;
-pub use grid::{Grid, TileBox, Tiling};
-pub use hilbert::Hilbert;
-pub use order::{CellOrder, KeyColumn, Order};
+pub(crate) use grid::{Grid, TileBox, Tiling};
+pub(crate) use order::{CellOrder, KeyColumn, Order};
 pub(crate) use order::{number, numbers};
-pub use region::Span;
-pub use slab::{CopyPlan, CopyRun, Frame};
+pub(crate) use region::Span;
+pub(crate) use slab::{CopyPlan, Frame};

@@ -13,7 +13,7 @@ use crate::key;
 
 /// Row-major or column-major order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Order {
+pub(crate) enum Order {
     /// The last dimension varies fastest.
     Row,
     /// The first dimension varies fastest.
@@ -25,7 +25,7 @@ impl Order {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for any other layout.
-    pub fn of(layout: Layout) -> Result<Self> {
+    pub(crate) fn of(layout: Layout) -> Result<Self> {
         match layout {
             Layout::RowMajor => Ok(Self::Row),
             Layout::ColMajor => Ok(Self::Col),
@@ -36,17 +36,17 @@ impl Order {
     }
 
     /// Indices of `n` dimensions, slowest first.
-    pub fn slow_to_fast(self, n: usize) -> impl DoubleEndedIterator<Item = usize> {
+    pub(crate) fn slow_to_fast(self, n: usize) -> impl DoubleEndedIterator<Item = usize> {
         (0..n).map(move |i| if self == Self::Row { i } else { n - 1 - i })
     }
 
     /// Indices of `n` dimensions, fastest first.
-    pub fn fast_to_slow(self, n: usize) -> impl DoubleEndedIterator<Item = usize> {
+    pub(crate) fn fast_to_slow(self, n: usize) -> impl DoubleEndedIterator<Item = usize> {
         self.slow_to_fast(n).rev()
     }
 
     /// Compares two positions.
-    pub fn compare(self, a: &[u64], b: &[u64]) -> Ordering {
+    pub(crate) fn compare(self, a: &[u64], b: &[u64]) -> Ordering {
         let along = |d: usize| a.get(d).cmp(&b.get(d));
         self.slow_to_fast(a.len())
             .map(along)
@@ -55,7 +55,7 @@ impl Order {
     }
 
     /// Number of cells between neighbours along each dimension. Saturates.
-    pub fn strides(self, shape: &[u64]) -> Vec<u64> {
+    pub(crate) fn strides(self, shape: &[u64]) -> Vec<u64> {
         let mut strides = vec![1; shape.len()];
         let mut step = 1_u64;
         for d in self.fast_to_slow(shape.len()) {
@@ -71,7 +71,7 @@ impl Order {
 /// Strings are compared as unsigned bytes, as in libtiledb's readers. Libtiledb's writers compare them as `char`, which
 /// is mostly signed, and its readers then return some cells twice. They read arrays in this order correctly.
 #[derive(Debug, Clone)]
-pub struct CellOrder {
+pub(crate) struct CellOrder {
     terms: Vec<Term>,
     places: usize,
     dimensions: usize,
@@ -91,7 +91,7 @@ enum Term {
 
 /// The keys of one term for many cells.
 #[derive(Debug, Clone, PartialEq)]
-pub enum KeyColumn<'a> {
+pub(crate) enum KeyColumn<'a> {
     /// Numbers. Empty if the key is 0 for every cell.
     Numbers(Vec<u64>),
     /// Strings: bytes, and the start of each cell with the end of the last one.
@@ -111,7 +111,7 @@ impl KeyColumn<'_> {
     }
 
     /// Compares cell `i` of this column with cell `j` of `other`.
-    pub fn compare(&self, i: usize, other: &KeyColumn<'_>, j: usize) -> Ordering {
+    pub(crate) fn compare(&self, i: usize, other: &KeyColumn<'_>, j: usize) -> Ordering {
         match (self, other) {
             (Self::Numbers(a), KeyColumn::Numbers(b)) => number(a, i).cmp(&number(b, j)),
             (a, b) => a.string(i).cmp(b.string(j)),
@@ -130,7 +130,7 @@ impl CellOrder {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for [`Layout::Unordered`], and for too many dimensions for the Hilbert curve.
-    pub fn new(schema: &Schema, layout: Layout) -> Result<Self> {
+    pub(crate) fn new(schema: &Schema, layout: Layout) -> Result<Self> {
         let n = schema.dimensions.len();
         let coordinates = |o: Order| o.slow_to_fast(n).map(Term::Coordinate);
         let mut terms: Vec<Term> = match (layout, schema.cell_order) {
@@ -168,7 +168,7 @@ impl CellOrder {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for NaN, and for columns that differ in length.
-    pub fn keys<'a>(&self, dims: &[&'a Column]) -> Result<Vec<KeyColumn<'a>>> {
+    pub(crate) fn keys<'a>(&self, dims: &[&'a Column]) -> Result<Vec<KeyColumn<'a>>> {
         let cells = dims.first().map_or(0, |c| c.len());
         (0..self.terms.len())
             .map(|t| self.term_keys(t, dims, 0..cells))
@@ -176,7 +176,7 @@ impl CellOrder {
     }
 
     /// Number of terms.
-    pub fn terms(&self) -> usize {
+    pub(crate) fn terms(&self) -> usize {
         self.terms.len()
     }
 
@@ -251,7 +251,7 @@ impl CellOrder {
     }
 
     /// Compares cell `i` of `a` with cell `j` of `b`. Both must come from [`CellOrder::keys`].
-    pub fn compare(a: &[KeyColumn<'_>], i: usize, b: &[KeyColumn<'_>], j: usize) -> Ordering {
+    pub(crate) fn compare(a: &[KeyColumn<'_>], i: usize, b: &[KeyColumn<'_>], j: usize) -> Ordering {
         let differ = a.iter().zip(b).map(|(a, b)| a.compare(i, b, j)).find(|o| o.is_ne());
         differ.unwrap_or(Ordering::Equal)
     }

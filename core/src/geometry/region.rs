@@ -2,7 +2,7 @@
 
 /// A closed, non-empty interval of offsets along a dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Span {
+pub(crate) struct Span {
     /// The first cell.
     pub first: u64,
     /// The last cell, not before the first.
@@ -11,39 +11,34 @@ pub struct Span {
 
 impl Span {
     /// The cells from `first` to `last`; `None` if `last` is before `first`.
-    pub fn new(first: u64, last: u64) -> Option<Self> {
+    pub(crate) fn new(first: u64, last: u64) -> Option<Self> {
         (first <= last).then_some(Self { first, last })
     }
 
     /// Number of cells. Saturates: a length of 2^64 becomes `u64::MAX`.
-    pub const fn len(self) -> u64 {
+    pub(crate) const fn len(self) -> u64 {
         (self.last - self.first).saturating_add(1)
     }
 
-    /// Always false, because an interval holds at least one cell.
-    pub const fn is_empty(self) -> bool {
-        false
-    }
-
     /// Whether `cell` is inside.
-    pub const fn contains(self, cell: u64) -> bool {
+    pub(crate) const fn contains(self, cell: u64) -> bool {
         self.first <= cell && cell <= self.last
     }
 
     /// Whether all of `other` is inside.
-    pub const fn covers(self, other: Self) -> bool {
+    pub(crate) const fn covers(self, other: Self) -> bool {
         self.first <= other.first && other.last <= self.last
     }
 
     /// The cells in both intervals.
     #[must_use]
-    pub fn intersection(self, other: Self) -> Option<Self> {
+    pub(crate) fn intersection(self, other: Self) -> Option<Self> {
         Self::new(self.first.max(other.first), self.last.min(other.last))
     }
 
     /// The smallest interval that contains both.
     #[must_use]
-    pub fn union(self, other: Self) -> Self {
+    pub(crate) fn union(self, other: Self) -> Self {
         Self {
             first: self.first.min(other.first),
             last: self.last.max(other.last),
@@ -52,24 +47,24 @@ impl Span {
 }
 
 /// The cells in both boxes; `None` if the boxes are disjoint.
-pub fn intersect(a: &[Span], b: &[Span]) -> Option<Vec<Span>> {
+pub(crate) fn intersect(a: &[Span], b: &[Span]) -> Option<Vec<Span>> {
     a.iter().zip(b).map(|(a, b)| a.intersection(*b)).collect()
 }
 
 /// Whether all of `inner` is in `outer`.
-pub fn covers(outer: &[Span], inner: &[Span]) -> bool {
+pub(crate) fn covers(outer: &[Span], inner: &[Span]) -> bool {
     outer.iter().zip(inner).all(|(o, i)| o.covers(*i))
 }
 
 /// The smallest box that contains both.
 #[must_use]
-pub fn union(a: &[Span], b: &[Span]) -> Vec<Span> {
+pub(crate) fn union(a: &[Span], b: &[Span]) -> Vec<Span> {
     a.iter().zip(b).map(|(a, b)| a.union(*b)).collect()
 }
 
 /// Subtracts `hole` from the boxes and returns the rest as boxes. Calls `taken` with the intersection of `hole` and
 /// each box.
-pub fn without(boxes: Vec<Vec<Span>>, hole: &[Span], mut taken: impl FnMut(Vec<Span>)) -> Vec<Vec<Span>> {
+pub(crate) fn without(boxes: Vec<Vec<Span>>, hole: &[Span], mut taken: impl FnMut(Vec<Span>)) -> Vec<Vec<Span>> {
     let mut left = Vec::with_capacity(boxes.len());
     for mut rest in boxes {
         let Some(common) = intersect(&rest, hole) else {
@@ -92,14 +87,14 @@ pub fn without(boxes: Vec<Vec<Span>>, hole: &[Span], mut taken: impl FnMut(Vec<S
 }
 
 /// Number of cells in the box; `None` if it overflows.
-pub fn cells(spans: &[Span]) -> Option<u64> {
+pub(crate) fn cells(spans: &[Span]) -> Option<u64> {
     spans
         .iter()
         .try_fold(1_u64, |n, s| n.checked_mul((s.last - s.first).checked_add(1)?))
 }
 
 /// The side lengths of the box.
-pub fn shape(spans: &[Span]) -> Vec<u64> {
+pub(crate) fn shape(spans: &[Span]) -> Vec<u64> {
     spans.iter().map(|s| s.len()).collect()
 }
 

@@ -10,7 +10,7 @@ use crate::sort::sort_by_number;
 
 /// The shape and cell order of a dense buffer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Frame {
+pub(crate) struct Frame {
     /// Number of cells along each dimension.
     pub shape: Vec<u64>,
     /// Order of the cells.
@@ -19,12 +19,13 @@ pub struct Frame {
 
 impl Frame {
     /// Number of cells in the buffer; `None` if it overflows.
-    pub fn cells(&self) -> Option<u64> {
+    #[cfg(test)]
+    pub(crate) fn cells(&self) -> Option<u64> {
         self.shape.iter().try_fold(1_u64, |n, &side| n.checked_mul(side))
     }
 
     /// The position of a cell in the buffer.
-    pub fn position(&self, at: &[u64]) -> u64 {
+    pub(crate) fn position(&self, at: &[u64]) -> u64 {
         self.order
             .strides(&self.shape)
             .iter()
@@ -36,7 +37,7 @@ impl Frame {
 
 /// Cells that are contiguous in both buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CopyRun {
+pub(crate) struct CopyRun {
     /// Position of the first cell in the source.
     pub from: u64,
     /// Position of the first cell in the destination.
@@ -47,7 +48,7 @@ pub struct CopyRun {
 
 /// A plan for copying a box from one buffer to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CopyPlan {
+pub(crate) struct CopyPlan {
     from: u64,
     to: u64,
     /// Number of cells in the innermost loop, which are contiguous in both buffers.
@@ -67,7 +68,7 @@ impl CopyPlan {
     /// Copies a box of `shape` cells from `from_at` in `from` to `to_at` in `to`.
     ///
     /// The box must be inside both buffers. Positions are in cells.
-    pub fn new(from: &Frame, from_at: &[u64], to: &Frame, to_at: &[u64], shape: &[u64]) -> Self {
+    pub(crate) fn new(from: &Frame, from_at: &[u64], to: &Frame, to_at: &[u64], shape: &[u64]) -> Self {
         let (source, target) = (from.order.strides(&from.shape), to.order.strides(&to.shape));
         let loops = to.order.slow_to_fast(shape.len()).map(|d| Loop {
             count: shape[d],
@@ -123,7 +124,7 @@ impl CopyPlan {
     }
 
     /// Number of cells to copy.
-    pub fn cells(&self) -> u64 {
+    pub(crate) fn cells(&self) -> u64 {
         self.loops.iter().fold(self.run, |n, l| n.saturating_mul(l.count))
     }
 
@@ -133,7 +134,7 @@ impl CopyPlan {
     }
 
     /// The only run of the plan, if there is exactly one.
-    pub fn single(&self) -> Option<CopyRun> {
+    pub(crate) fn single(&self) -> Option<CopyRun> {
         self.loops.is_empty().then_some(CopyRun {
             from: self.from,
             to: self.to,
@@ -142,7 +143,7 @@ impl CopyPlan {
     }
 
     /// The runs, in the order of the destination.
-    pub fn runs(&self) -> Runs<'_> {
+    pub(crate) fn runs(&self) -> Runs<'_> {
         Runs {
             plan: self,
             at: vec![0; self.loops.len()],
@@ -153,12 +154,12 @@ impl CopyPlan {
     }
 
     /// Whether runs are longer than one cell.
-    pub fn has_runs(&self) -> bool {
+    pub(crate) fn has_runs(&self) -> bool {
         self.run > 1
     }
 
     /// Whether the plan stays within `from` and a destination of `to` bytes, for cells of `width` bytes.
-    pub fn fits(&self, from: &[u8], to: usize, width: usize) -> bool {
+    pub(crate) fn fits(&self, from: &[u8], to: usize, width: usize) -> bool {
         if self.cells() == 0 {
             return true;
         }
@@ -174,7 +175,7 @@ impl CopyPlan {
     }
 
     /// Produces the destination piece by piece from cells of `width` bytes in `from`, which the plan must fit.
-    pub fn pieces<'a>(&'a self, from: &'a [u8], width: usize) -> Pieces<'a> {
+    pub(crate) fn pieces<'a>(&'a self, from: &'a [u8], width: usize) -> Pieces<'a> {
         let mut runs = self.runs();
         Pieces {
             run: runs.next(),
@@ -187,7 +188,7 @@ impl CopyPlan {
 
     /// Copies cells of `width` bytes. Returns `false`, without copying, if the plan does not fit the buffers.
     #[must_use]
-    pub fn copy(&self, from: &[u8], to: &mut [u8], width: usize) -> bool {
+    pub(crate) fn copy(&self, from: &[u8], to: &mut [u8], width: usize) -> bool {
         if !self.fits(from, to.len(), width) {
             return false;
         }
@@ -305,7 +306,7 @@ impl CopyPlan {
 
 /// The runs of a plan.
 #[derive(Debug)]
-pub struct Runs<'a> {
+pub(crate) struct Runs<'a> {
     plan: &'a CopyPlan,
     at: Vec<u64>,
     from: u64,
@@ -344,7 +345,7 @@ impl Iterator for Runs<'_> {
 
 /// Produces the destination of a plan, from its first cell on.
 #[derive(Debug)]
-pub struct Pieces<'a> {
+pub(crate) struct Pieces<'a> {
     runs: Runs<'a>,
     /// The rest of the next run.
     run: Option<CopyRun>,
@@ -356,7 +357,7 @@ pub struct Pieces<'a> {
 
 impl Pieces<'_> {
     /// Fills `out` with the next cells. Cells outside the plan are zero.
-    pub fn fill(&mut self, mut out: &mut [u8]) {
+    pub(crate) fn fill(&mut self, mut out: &mut [u8]) {
         while !out.is_empty() {
             let room = (out.len() / self.width) as u64;
             let gap = self.run.map_or(room, |run| (run.to - self.at).min(room));

@@ -8,7 +8,7 @@ mod deletes;
 mod dense;
 mod evolve;
 mod exempt;
-mod group;
+pub(crate) mod group;
 mod lists;
 mod pending;
 mod policy;
@@ -21,7 +21,6 @@ mod vacuum;
 pub use consolidate::{ConsolidateOptions, Consolidation, Steps, consolidate};
 pub use delete::{count_deleted, delete, delete_fragments};
 pub use evolve::{Evolution, evolve};
-pub use group::{GroupChange, change_group, create_group, group_metadata_time, group_time, write_group_metadata};
 pub use vacuum::vacuum;
 
 /// Selects the files to consolidate or vacuum.

@@ -86,6 +86,3 @@ impl Batch {
         self.columns.iter().find(|(n, _)| n == name).map(|(_, c)| c)
     }
 }
-
-/// A complete result.
-pub type ReadResult = Batch;

@@ -8,9 +8,9 @@ pub mod coalesce;
 pub mod conformance;
 #[cfg(feature = "test-util")]
 pub mod faulty;
-pub mod listing;
+pub(crate) mod listing;
 #[cfg(feature = "fs")]
-mod local;
+pub(crate) mod local;
 mod local_reads;
 pub mod manifest;
 mod mem;
@@ -30,7 +30,7 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 
 use crate::error::{Error, Result};
 #[cfg(feature = "fs")]
-pub use local::{LocalEntry, LocalKind, LocalRoot, LocalVfs, readable_by_everyone};
+pub use local::LocalVfs;
 pub use local_reads::{LocalReads, ReadAt};
 pub use manifest::ManifestVfs;
 pub use mem::MemVfs;

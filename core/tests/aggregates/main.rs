@@ -1,20 +1,20 @@
 //! Compares aggregates, some of which use tile statistics, with the cells of a read. The arrays have random,
 //! overlapping writes with nulls, NaN, infinities and extreme values.
-#![cfg(feature = "test-util")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod unwritten;
 
 use std::sync::Arc;
 
-use hyperslab::array::{CreateOptions, Window, create};
 use hyperslab::blocking::block_on;
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, delete};
-use hyperslab::query::{Aggregate, Batch, Query, Region};
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::vfs::MemVfs;
 use hyperslab::vfs::faulty::{Fault, FaultyVfs};
-use hyperslab::{Array, CellCount, Cells, Column, Context, Datatype, OpenOptions, Scalar, ScalarRange, WriteOptions};
+use hyperslab::{
+    Aggregate, Array, Batch, CellCount, Cells, Column, Context, CreateOptions, Datatype, OpenOptions, Query, Region,
+    Scalar, ScalarRange, Window, WriteOptions,
+};
 
 struct Random(u64);
 
@@ -160,7 +160,7 @@ fn array(r: &mut Random, seed: u64) -> MemVfs {
         seed: [1; 32],
         key: None,
     };
-    block_on(create(
+    block_on(Array::create(
         &context,
         "a",
         &schema(dense, duplicates && !dense),

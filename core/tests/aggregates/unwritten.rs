@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate};
-use hyperslab::query::{Aggregate, Query};
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::vfs::MemVfs;
-use hyperslab::{Array, CellCount, Cells, Column, Context, Datatype, OpenOptions, Scalar, ScalarRange, WriteOptions};
+use hyperslab::{
+    Aggregate, Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, OpenOptions, Query, Scalar,
+    ScalarRange, WriteOptions,
+};
 
 #[test]
 fn unwritten_cells_count_as_they_are_read_before_and_after_a_consolidation() {
@@ -27,7 +28,7 @@ fn unwritten_cells_count_as_they_are_read_before_and_after_a_consolidation() {
         seed: [1; 32],
         key: None,
     };
-    block_on(create(&context, "a", &schema, &[], &options)).unwrap();
+    block_on(Array::create(&context, "a", &schema, &[], &options)).unwrap();
     let open = || block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap();
     let at = |time: u8| WriteOptions {
         timestamp_ms: time.into(),

@@ -2,12 +2,11 @@
 
 use std::sync::OnceLock;
 
-use hyperslab::filter::{Key, Nonces, TileFormat, decode_tile, decode_var_tile, encode_tile, encode_var_tile};
-use hyperslab::format::cursor::Reader;
-use hyperslab::format::generic_tile;
-use hyperslab::format::pipeline::{Filter, Pipeline, WebpFormat};
-use hyperslab::format::version::Version;
-use hyperslab::{CellCount, Datatype};
+use hyperslab::internals::filter::{Nonces, TileFormat, decode_tile, decode_var_tile, encode_tile, encode_var_tile};
+use hyperslab::internals::format::cursor::Reader;
+use hyperslab::internals::format::generic_tile;
+use hyperslab::schema::{Filter, Pipeline, Version, WebpFormat};
+use hyperslab::{CellCount, Datatype, Key};
 use proptest::prelude::*;
 
 use super::roundtrip::{datatypes, filters, versions};
@@ -201,7 +200,7 @@ fn an_inner_filter_cannot_unpack_more_than_its_input_allows() {
     let f = TileFormat::new(Datatype::Uint8, CellCount::ONE);
     let zstd = Pipeline::new(vec![Filter::Zstd { level: 1 }]);
     let one = Pipeline {
-        max_chunk_bytes: hyperslab::format::pipeline::MaxChunk(0),
+        max_chunk_bytes: hyperslab::schema::MaxChunk(0),
         ..zstd
     };
     let inner = encode_tile(&vec![0; 64 << 20], &one, &f, &Nonces::none()).unwrap();

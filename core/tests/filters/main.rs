@@ -7,9 +7,9 @@ mod roundtrip;
 mod vectors;
 
 use hyperslab::Malformed;
-use hyperslab::filter::{ChunkDecoder, TileFormat};
-use hyperslab::format::pipeline::Pipeline;
-use hyperslab::format::tile::chunks;
+use hyperslab::internals::filter::{ChunkDecoder, TileFormat};
+use hyperslab::internals::format::tile::chunks;
+use hyperslab::schema::Pipeline;
 
 /// Decodes the cells of a tile chunk by chunk.
 fn by_chunks(framed: &[u8], p: &Pipeline, f: &TileFormat<'_>, out: &mut [u8]) -> Result<(), Malformed> {

@@ -1,12 +1,11 @@
 //! Round trips of random cells through random pipelines.
 
-use hyperslab::filter::{
-    Key, Nonces, PipelineTarget, TileFormat, check, codes_strings, decode_offsets_tile, decode_tile, decode_var_tile,
+use hyperslab::internals::filter::{
+    Nonces, PipelineTarget, TileFormat, check, codes_strings, decode_offsets_tile, decode_tile, decode_var_tile,
     encode_tile, encode_var_tile,
 };
-use hyperslab::format::pipeline::{Filter, Pipeline, WebpFormat};
-use hyperslab::format::version::Version;
-use hyperslab::{CellCount, Datatype};
+use hyperslab::schema::{Filter, Pipeline, Version, WebpFormat};
+use hyperslab::{CellCount, Datatype, Key};
 use proptest::prelude::*;
 
 pub(crate) fn filters() -> impl Strategy<Value = Filter> {

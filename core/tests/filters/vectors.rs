@@ -1,13 +1,12 @@
 //! Tests every filter on every supported type: decodes captured tiles, and checks that our encoder produces the same
 //! bytes.
 
-use hyperslab::filter::{
-    Key, Nonces, TileFormat, codes_strings, decode_tile, decode_var_tile, encode_tile, encode_var_tile,
+use hyperslab::internals::filter::{
+    Nonces, TileFormat, codes_strings, decode_tile, decode_var_tile, encode_tile, encode_var_tile,
 };
-use hyperslab::format::cursor::Reader;
-use hyperslab::format::pipeline::{Filter, Pipeline};
-use hyperslab::format::version::Version;
-use hyperslab::{CellCount, Datatype};
+use hyperslab::internals::format::cursor::Reader;
+use hyperslab::schema::{Filter, Pipeline, Version};
+use hyperslab::{CellCount, Datatype, Key};
 
 pub(crate) const KEY: &[u8; 32] = b"0123456789abcdeF0123456789abcdeF";
 

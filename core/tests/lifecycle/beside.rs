@@ -4,13 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hyperslab::array::Window;
 use hyperslab::blocking::block_on;
-use hyperslab::format::commits::{decode_consolidated, decode_lines, folder_of};
-use hyperslab::format::schema::Layout;
+use hyperslab::internals::format::commits::{decode_consolidated, decode_lines, folder_of};
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, vacuum};
+use hyperslab::schema::Layout;
 use hyperslab::vfs::faulty::{Fault, FaultyVfs};
-use hyperslab::{Array, Context, Error, OpenOptions, Result};
+use hyperslab::{Array, Context, Error, OpenOptions, Result, Window};
 
 use super::faults::{all_files, copy, fresh};
 use super::sparse::{read, schema, write};

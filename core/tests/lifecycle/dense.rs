@@ -2,12 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use hyperslab::array::Window;
 use hyperslab::blocking::block_on;
-use hyperslab::format::pipeline::{Filter, Pipeline};
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate};
-use hyperslab::{CellCount, Cells, Column, Context, Datatype, Query, Region, ScalarRange};
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Filter, Layout, Pipeline, Schema};
+use hyperslab::{CellCount, Cells, Column, Context, Datatype, Query, Region, ScalarRange, Window};
 use proptest::prelude::*;
 
 use super::{Chore, at, do_chore, new_array, open};

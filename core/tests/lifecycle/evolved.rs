@@ -1,11 +1,10 @@
 //! Dense arrays whose attributes are dropped and added again. Writes without the attribute keep its older cells
 //! visible, except in tiles where they cover everything that the older write covers. libtiledb does the same.
 
-use hyperslab::array::Window;
 use hyperslab::blocking::block_on;
-use hyperslab::format::schema::{Attribute, Layout, Schema};
 use hyperslab::maintain::{Evolution, evolve};
-use hyperslab::{Batch, Cells, Column, Context, Datatype, Query};
+use hyperslab::schema::{Attribute, Layout, Schema};
+use hyperslab::{Batch, Cells, Column, Context, Datatype, Query, Window};
 use proptest::prelude::*;
 
 use super::dense::{self, Model, region};

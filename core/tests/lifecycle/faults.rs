@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hyperslab::array::Window;
 use hyperslab::blocking::block_on;
-use hyperslab::format::schema::{Attribute, Layout};
 use hyperslab::maintain::{ConsolidateOptions, Evolution, Mode, consolidate, delete, delete_fragments, evolve, vacuum};
+use hyperslab::schema::{Attribute, Layout};
 use hyperslab::vfs::MemVfs;
 use hyperslab::vfs::faulty::{Fault, FaultyVfs};
-use hyperslab::{Array, CellCount, Cells, Context, Datatype, Error, OpenOptions, Result};
+use hyperslab::{Array, CellCount, Cells, Context, Datatype, Error, OpenOptions, Result, Window};
 
 use super::sparse;
 use super::{at, new_array, open};

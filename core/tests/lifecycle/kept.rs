@@ -1,23 +1,18 @@
 //! Consolidation of dense fragments: tiles that only one fragment has are copied without decoding.
 
-#[cfg(feature = "test-util")]
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hyperslab::array::{CreateOptions, Window, create};
 use hyperslab::blocking::block_on;
-use hyperslab::filter::Key;
-#[cfg(feature = "test-util")]
-use hyperslab::format::pipeline::Pipeline;
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate};
-use hyperslab::query::Aggregate;
-#[cfg(feature = "test-util")]
-use hyperslab::vfs::{
-    MemVfs,
-    faulty::{Fault, FaultyVfs},
+use hyperslab::schema::Pipeline;
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::vfs::MemVfs;
+use hyperslab::vfs::faulty::{Fault, FaultyVfs};
+use hyperslab::{
+    Aggregate, Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, Key, OpenOptions, Query, Scalar,
+    ScalarRange, Window,
 };
-use hyperslab::{Array, CellCount, Cells, Column, Context, Datatype, OpenOptions, Query, Scalar, ScalarRange};
 
 use super::at as at_time;
 
@@ -42,7 +37,7 @@ fn array() -> Context {
         seed: [0; 32],
         key: Some(Key([7; 32])),
     };
-    block_on(create(&context, "a", &schema, &[], &options)).unwrap();
+    block_on(Array::create(&context, "a", &schema, &[], &options)).unwrap();
     context
 }
 
@@ -159,7 +154,6 @@ fn a_damaged_tile_is_not_copied() {
 }
 
 /// Two fragments of 220 tiles with one text each, 20 of them 64 KiB long.
-#[cfg(feature = "test-util")]
 fn large_among_small(datatype: Datatype) -> (Context, FaultyVfs) {
     let vfs = FaultyVfs::new(Arc::new(MemVfs::new()), Fault::default());
     let context = Context::new(Arc::new(vfs.clone()));
@@ -175,7 +169,7 @@ fn large_among_small(datatype: Datatype) -> (Context, FaultyVfs) {
         seed: [0; 32],
         key: None,
     };
-    block_on(create(&context, "a", &schema, &[], &options)).unwrap();
+    block_on(Array::create(&context, "a", &schema, &[], &options)).unwrap();
     for half in 0..2_u16 {
         let texts = (0..220).map(|i| vec![b'x'; if i < 20 { 64 << 10 } else { 0 }]);
         let cells = Cells {
@@ -190,7 +184,6 @@ fn large_among_small(datatype: Datatype) -> (Context, FaultyVfs) {
 }
 
 /// The most bytes of data that a consolidation within 1 MiB reads before it writes.
-#[cfg(feature = "test-util")]
 fn most_read_at_once(datatype: Datatype) -> u64 {
     let (context, vfs) = large_among_small(datatype);
     vfs.set(Fault::default());
@@ -211,7 +204,6 @@ fn most_read_at_once(datatype: Datatype) -> u64 {
 }
 
 #[test]
-#[cfg(feature = "test-util")]
 fn a_few_large_tiles_among_small_ones_are_consolidated_in_small_groups() {
     // Texts without minimum and maximum are copied, others are decoded. Offsets and framing come on top.
     for datatype in [Datatype::StringUtf8, Datatype::StringAscii] {
@@ -221,7 +213,6 @@ fn a_few_large_tiles_among_small_ones_are_consolidated_in_small_groups() {
 }
 
 #[test]
-#[cfg(feature = "test-util")]
 fn a_tile_that_is_too_large_for_the_budget_is_refused() {
     let merge = |memory_bytes| {
         let context = large_among_small(Datatype::StringAscii).0;

@@ -3,11 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
-#[cfg(feature = "test-util")]
 mod beside;
 mod dense;
 mod evolved;
-#[cfg(feature = "test-util")]
 mod faults;
 mod kept;
 mod returned;
@@ -15,11 +13,10 @@ mod sparse;
 mod streaming;
 mod windows;
 
-use hyperslab::array::{CreateOptions, Window, create};
 use hyperslab::blocking::block_on;
-use hyperslab::format::schema::Schema;
 use hyperslab::maintain::{ConsolidateOptions, Mode, Steps, consolidate, vacuum};
-use hyperslab::{Array, Context, OpenOptions, WriteOptions};
+use hyperslab::schema::Schema;
+use hyperslab::{Array, Context, CreateOptions, OpenOptions, Window, WriteOptions};
 
 /// Creates an empty array in a new store.
 fn new_array(schema: &Schema) -> Context {
@@ -29,7 +26,7 @@ fn new_array(schema: &Schema) -> Context {
         seed: [0; 32],
         key: None,
     };
-    block_on(create(&context, "a", schema, &[], &options)).unwrap();
+    block_on(Array::create(&context, "a", schema, &[], &options)).unwrap();
     context
 }
 

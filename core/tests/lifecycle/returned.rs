@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use hyperslab::array::{Array, CreateOptions, Window, create};
 use hyperslab::blocking::block_on;
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::maintain::{ConsolidateOptions, Evolution, Mode, consolidate, evolve, vacuum};
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::vfs::MemVfs;
-use hyperslab::{CellCount, Cells, Column, Context, Datatype, Query, ScalarRange};
+use hyperslab::{Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, Query, ScalarRange, Window};
 
 use super::{at, open};
 
@@ -26,7 +25,7 @@ fn life(kind: ArrayType, schemas: &[(u64, Option<Datatype>)]) -> Context {
             key: None,
         };
         let (schema, path) = (Schema::new(kind, vec![dimension], attributes), format!("of {time}"));
-        block_on(create(&context, &path, &schema, &[], &options)).unwrap();
+        block_on(Array::create(&context, &path, &schema, &[], &options)).unwrap();
         for (name, bytes) in files.files() {
             if let Some(inside) = name.strip_prefix(&format!("{path}/")) {
                 files.replace(format!("a/{inside}"), bytes);

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use hyperslab::array::Window;
 use hyperslab::blocking::block_on;
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, delete};
-use hyperslab::{Batch, CellCount, Cells, Column, Context, Datatype, Query};
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::{Batch, CellCount, Cells, Column, Context, Datatype, Query, Window};
 use proptest::prelude::*;
 
 use super::{Chore, at, do_chore, new_array, open};

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use hyperslab::array::{CreateOptions, Window, create};
 use hyperslab::blocking::block_on;
-use hyperslab::format::enumeration::Enumeration;
-use hyperslab::format::pipeline::{Filter, Pipeline};
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, EnumerationRef, Layout, Schema};
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate};
-use hyperslab::{CellCount, Cells, Column, Context, Datatype, Error, Query};
+use hyperslab::schema::{
+    ArrayType, Attribute, Dimension, Enumeration, EnumerationRef, Filter, Layout, Pipeline, Schema,
+};
+use hyperslab::{Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, Error, Query, Window};
 use proptest::prelude::*;
 
 use super::sparse;
@@ -115,7 +114,7 @@ fn an_index_beyond_its_enumeration_is_refused() {
         seed: [0; 32],
         key: None,
     };
-    block_on(create(&context, "a", &schema, &[colours], &options)).unwrap();
+    block_on(Array::create(&context, "a", &schema, &[colours], &options)).unwrap();
     let mut writer = block_on(open(&context, Window::ALL).writer(None, &at(1))).unwrap();
     let cells = |index: u8| vec![("colour".to_owned(), Column::from_values(Datatype::Uint8, &[index; 10]))];
     let refused = block_on(writer.push(cells(2))).unwrap_err();

@@ -3,14 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use hyperslab::array::Window;
 use hyperslab::blocking::block_on;
-use hyperslab::filter::Nonces;
-use hyperslab::format::generic_tile;
-use hyperslab::format::metadata::{Entry, MetaValue};
-use hyperslab::format::schema::{Layout, Schema};
+use hyperslab::internals::filter::Nonces;
+use hyperslab::internals::format::generic_tile;
 use hyperslab::maintain::{ConsolidateOptions, Mode, Steps, consolidate, vacuum};
-use hyperslab::{Context, Datatype};
+use hyperslab::metadata::{Entry, MetaValue};
+use hyperslab::schema::{Layout, Schema};
+use hyperslab::{Context, Datatype, Window};
 use proptest::prelude::*;
 
 use super::{at, dense, new_array, open, sparse};

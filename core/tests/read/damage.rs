@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 
-use hyperslab::array::{Array, CreateOptions, OpenOptions, Window, create};
 use hyperslab::blocking::block_on;
-use hyperslab::filter::Key;
-use hyperslab::format::schema::Layout;
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, vacuum};
+use hyperslab::schema::Layout;
 use hyperslab::vfs::{MemVfs, Vfs};
-use hyperslab::write::{Cells, WriteOptions};
-use hyperslab::{Context, Query};
+use hyperslab::{Array, Cells, Context, CreateOptions, Key, OpenOptions, Query, Window, WriteOptions};
 
 use super::{Cell, cell, columns, dense_schema, open, write};
 
@@ -23,7 +20,7 @@ fn small() -> (Arc<MemVfs>, Context) {
         seed: [1; 32],
         key: None,
     };
-    block_on(create(&context, "a", &schema, &[], &options)).unwrap();
+    block_on(Array::create(&context, "a", &schema, &[], &options)).unwrap();
     write(&context, 1, cells());
     (store, context)
 }
@@ -98,7 +95,7 @@ fn swapped_tiles_are_found_by_their_statistics() {
         seed: [1; 32],
         key: key.clone(),
     };
-    block_on(create(&context, "a", &schema, &[], &creation)).unwrap();
+    block_on(Array::create(&context, "a", &schema, &[], &creation)).unwrap();
     let options = OpenOptions {
         window: Window::ALL,
         key,

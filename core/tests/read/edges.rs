@@ -1,12 +1,8 @@
 //! Arrays without cells, domains as wide as their type, and cells that fail a condition.
 
-use hyperslab::array::Window;
 use hyperslab::blocking::block_on;
-use hyperslab::format::domain::Dimension;
-use hyperslab::format::schema::{ArrayType, Layout, Schema};
-use hyperslab::query::Aggregate;
-use hyperslab::write::Cells;
-use hyperslab::{Datatype, Query, Region, Scalar, ScalarRange};
+use hyperslab::schema::{ArrayType, Dimension, Layout, Schema};
+use hyperslab::{Aggregate, Cells, Datatype, Query, Region, Scalar, ScalarRange, Window};
 
 use super::{Cell, FILL, attributes, cell, cells_of, columns, dense_schema, new_array, open, write};
 

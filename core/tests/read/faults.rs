@@ -3,15 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use hyperslab::array::{Array, CreateOptions, OpenOptions, create};
 use hyperslab::blocking::block_on;
-use hyperslab::format::attribute::Attribute;
-use hyperslab::format::domain::Dimension;
-use hyperslab::format::pipeline::{Filter, Pipeline};
-use hyperslab::format::schema::{ArrayType, Layout, Schema};
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Filter, Layout, Pipeline, Schema};
 use hyperslab::vfs::faulty::{Fault, FaultyVfs};
 use hyperslab::vfs::{LocalVfs, Vfs};
-use hyperslab::{Batch, CellCount, Cells, Column, Context, Datatype, Query, Region, Result, ScalarRange, WriteOptions};
+use hyperslab::{
+    Array, Batch, CellCount, Cells, Column, Context, CreateOptions, Datatype, OpenOptions, Query, Region, Result,
+    ScalarRange, WriteOptions,
+};
 
 const SIDE: i32 = 512;
 
@@ -29,7 +28,7 @@ fn matrix(folder: &std::path::Path) -> FaultyVfs {
         seed: [1; 32],
         key: None,
     };
-    block_on(create(&context, "a", &schema, &[], &options)).unwrap();
+    block_on(Array::create(&context, "a", &schema, &[], &options)).unwrap();
     let values: Vec<i32> = (0..SIDE * SIDE).map(|i| i / 3).collect();
     let column = || Column::from_values(Datatype::Int32, &values);
     let cells = Cells {

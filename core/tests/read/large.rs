@@ -1,13 +1,11 @@
 //! Tiles that are read from disk in several parts.
 
-use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
-use hyperslab::format::attribute::Attribute;
-use hyperslab::format::domain::Dimension;
-use hyperslab::format::pipeline::{Filter, Pipeline};
-use hyperslab::format::schema::{ArrayType, Layout, Schema};
-use hyperslab::write::{Cells, WriteOptions};
-use hyperslab::{Array, CellCount, Column, Context, Datatype, OpenOptions, Query, Region, ScalarRange};
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Filter, Layout, Pipeline, Schema};
+use hyperslab::{
+    Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, OpenOptions, Query, Region, ScalarRange,
+    WriteOptions,
+};
 
 /// Cells of eight bytes: about nine megabytes.
 const CELLS: i64 = 1_200_007;
@@ -24,7 +22,7 @@ fn one_tile(folder: &std::path::Path, filter: Filter, values: &[u64]) -> (Contex
         seed: [1; 32],
         key: None,
     };
-    block_on(create(&context, "a", &schema, &[], &options)).unwrap();
+    block_on(Array::create(&context, "a", &schema, &[], &options)).unwrap();
     let cells = Cells {
         region: Some(vec![ScalarRange::new(0_i64, CELLS - 1)]),
         layout: Layout::RowMajor,

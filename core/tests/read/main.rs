@@ -11,14 +11,13 @@ mod second;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use hyperslab::array::{Array, CreateOptions, OpenOptions, Window, create};
 use hyperslab::blocking::block_on;
-use hyperslab::format::attribute::Attribute;
-use hyperslab::format::domain::Dimension;
-use hyperslab::format::schema::{ArrayType, Layout, Schema};
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, vacuum};
-use hyperslab::write::{Cells, WriteOptions};
-use hyperslab::{Batch, CellCount, Column, Context, Datatype, Query, Region, ScalarRange};
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::{
+    Array, Batch, CellCount, Cells, Column, Context, CreateOptions, Datatype, OpenOptions, Query, Region, ScalarRange,
+    Window, WriteOptions,
+};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use second::Second;
@@ -58,7 +57,7 @@ fn cells_of(batch: &Batch) -> Vec<Cell> {
 
 fn new_array(schema: &Schema) -> Context {
     let context = Context::memory();
-    block_on(create(
+    block_on(Array::create(
         &context,
         "a",
         schema,

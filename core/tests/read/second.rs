@@ -1,6 +1,6 @@
 //! The second dimension of sparse test arrays: integers, floats, or text.
 
-use hyperslab::format::domain::Dimension;
+use hyperslab::schema::Dimension;
 use hyperslab::{Column, Datatype, Scalar};
 use proptest::prelude::*;
 

@@ -7,7 +7,7 @@ fn make_inner(context: &Context) {
     let x = Dimension::new("x", Datatype::Int32, 0_i32, 4_i32, 2_i32);
     let attribute = Attribute::new("a", Datatype::Int16, CellCount::ONE);
     let schema = Schema::new(ArrayType::Dense, vec![x], vec![attribute]);
-    block_on(create(context, "g/inner", &schema, &[], &created())).unwrap();
+    block_on(Array::create(context, "g/inner", &schema, &[], &created())).unwrap();
 }
 
 fn view_of(context: Context) -> View {
@@ -82,7 +82,14 @@ fn every_member_name_is_a_folder_and_is_on_the_page() {
     let schema = Schema::new(ArrayType::Dense, vec![x], vec![attribute]);
     let folders = ["50%", ".hidden", "a%2Fb", "[x](y)`", "\u{1b}]0;title\u{7}"];
     for folder in folders.iter().chain(&["plain"]) {
-        block_on(create(&context, &format!("g/{folder}"), &schema, &[], &created())).unwrap();
+        block_on(Array::create(
+            &context,
+            &format!("g/{folder}"),
+            &schema,
+            &[],
+            &created(),
+        ))
+        .unwrap();
     }
     block_on(context.vfs.put("g/.hyperslab-1.part/__schema/x", vec![])).unwrap();
     let member = GroupMember {

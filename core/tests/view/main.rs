@@ -10,17 +10,15 @@ mod zarr;
 
 use std::ops::Range;
 
-use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
-use hyperslab::format::group::{GroupMember, MemberKind};
-use hyperslab::format::metadata::{Entry, MetaValue};
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
-use hyperslab::maintain::{
-    ConsolidateOptions, GroupChange, Mode, change_group, consolidate, create_group, vacuum, write_group_metadata,
-};
+use hyperslab::group::{GroupChange, GroupMember, MemberKind, change_group, create_group, write_group_metadata};
+use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, vacuum};
+use hyperslab::metadata::{Entry, MetaValue};
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::view::{NodeKind, Source, View};
 use hyperslab::{
-    Array, CellCount, Cells, Column, Context, Datatype, Error, OpenOptions, ScalarRange, Window, WriteOptions,
+    Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, Error, OpenOptions, ScalarRange, Window,
+    WriteOptions,
 };
 
 const ROWS: i32 = 23;
@@ -58,7 +56,7 @@ fn view() -> View {
         Attribute::new("pair", Datatype::Uint8, CellCount::Fixed(2)),
     ];
     let schema = Schema::new(ArrayType::Dense, vec![row, column], attributes);
-    block_on(create(&context, "grids/dense", &schema, &[], &options)).unwrap();
+    block_on(Array::create(&context, "grids/dense", &schema, &[], &options)).unwrap();
     let cells = || (0..ROWS).flat_map(|r| (0..COLUMNS).map(move |c| value(r, c)));
     let v: Vec<i16> = cells().collect();
     let mut pair = Column::from_values(
@@ -104,7 +102,7 @@ fn view() -> View {
         Attribute::new("place", Datatype::StringUtf8, CellCount::Var),
     ];
     let schema = Schema::new(ArrayType::Sparse, vec![x], attributes);
-    block_on(create(&context, "points", &schema, &[], &options)).unwrap();
+    block_on(Array::create(&context, "points", &schema, &[], &options)).unwrap();
     let xs: Vec<f64> = (0..40).map(|i| f64::from(i * 7 % 40) / 4.0).collect();
     let mags: Vec<f32> = (0..40_u8).map(|i| f32::from(i) / 2.0).collect();
     let columns = vec![

@@ -6,7 +6,7 @@ use super::*;
 fn empty(schemas: &[(&str, Schema)]) -> View {
     let context = Context::memory();
     for (path, schema) in schemas {
-        block_on(create(&context, path, schema, &[], &created())).unwrap();
+        block_on(Array::create(&context, path, schema, &[], &created())).unwrap();
     }
     whole(context)
 }

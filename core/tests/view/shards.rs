@@ -2,9 +2,8 @@
 
 mod made;
 
-use hyperslab::filter::Key;
-use hyperslab::format::current_domain::CurrentDomain;
-use hyperslab::format::pipeline::Filter;
+use hyperslab::Key;
+use hyperslab::schema::{CurrentDomain, Filter};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -179,7 +178,7 @@ fn tiles_that_cannot_be_served_unchanged_are_unpacked() {
     assert!(!is_sharded(&made));
 
     let in_memory = Context::memory();
-    block_on(create(&in_memory, "a", &schema, &[], &created())).unwrap();
+    block_on(Array::create(&in_memory, "a", &schema, &[], &created())).unwrap();
     let source = Source {
         context: in_memory,
         url: String::new(),

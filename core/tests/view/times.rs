@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use hyperslab::blocking::block_on;
-use hyperslab::format::schema::Layout;
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, delete, vacuum};
+use hyperslab::schema::Layout;
 use hyperslab::vfs::{ManifestVfs, manifest};
 use hyperslab::view::{NodeKind, Source, View};
 use hyperslab::{Array, Cells, Column, Context, Datatype, OpenOptions, Window, WriteOptions};

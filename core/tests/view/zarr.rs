@@ -1,7 +1,6 @@
 //! A dense array as Zarr.
 
-use hyperslab::format::current_domain::CurrentDomain;
-use hyperslab::format::pipeline::{Filter, Pipeline};
+use hyperslab::schema::{CurrentDomain, Filter, Pipeline};
 
 use super::*;
 
@@ -55,7 +54,7 @@ fn zarr_shows_unwritten_cells() {
     (there.nullable, there.fill_valid) = (true, true);
     let x = Dimension::new("x", Datatype::Int32, 0_i32, 4_i32, 2_i32);
     let schema = Schema::new(ArrayType::Dense, vec![x], vec![rgb, there]);
-    block_on(create(&context, "a", &schema, &[], &created())).unwrap();
+    block_on(Array::create(&context, "a", &schema, &[], &created())).unwrap();
     let view = view_of(context);
     // Zarr has one fill value for all three values, so all chunks are present.
     assert_eq!(names(&view, "zarr/rgb/c"), ["0", "1", "2"]);
@@ -80,7 +79,7 @@ fn zarr_ends_with_the_current_domain() {
     let mut schema = Schema::new(ArrayType::Dense, vec![y, x], vec![a]);
     let ranges = vec![ScalarRange::new(0_i64, 2_i64), ScalarRange::new(5_i64, 8_i64)];
     schema.current_domain = Some(CurrentDomain { ranges: ranges.clone() });
-    block_on(create(&context, "a", &schema, &[], &created())).unwrap();
+    block_on(Array::create(&context, "a", &schema, &[], &created())).unwrap();
     let array = block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap();
     let values: Vec<u8> = (1..=12).collect();
     let cells = Cells {
@@ -134,7 +133,7 @@ fn coordinate_arrays_are_never_longer_than_the_axis() {
     schema.current_domain = Some(CurrentDomain {
         ranges: vec![ScalarRange::new(0_i64, 2_i64)],
     });
-    block_on(create(&context, "a", &schema, &[], &created())).unwrap();
+    block_on(Array::create(&context, "a", &schema, &[], &created())).unwrap();
     let view = view_of(context);
     let json: serde_json::Value = serde_json::from_slice(&file(&view, "zarr/x/zarr.json")).unwrap();
     assert_eq!(
@@ -153,7 +152,7 @@ fn zarr_attributes_are_the_metadata() {
     let temp = Attribute::new("temp", Datatype::Int16, CellCount::ONE);
     let age = Attribute::new("age", Datatype::TimeSec, CellCount::ONE);
     let schema = Schema::new(ArrayType::Dense, vec![rows, day], vec![temp, age]);
-    block_on(create(&context, "a", &schema, &[], &created())).unwrap();
+    block_on(Array::create(&context, "a", &schema, &[], &created())).unwrap();
     let number = |v: f64| MetaValue::bytes(Datatype::Float64, &v.to_le_bytes());
     let entries = [
         ("title", MetaValue::text("Air")),
@@ -236,7 +235,7 @@ fn fill_values_are_declared_if_cells_may_hold_them() {
     ];
     let x = Dimension::new("x", Datatype::Int32, 0_i32, 9_i32, 5_i32);
     let schema = Schema::new(ArrayType::Dense, vec![x], attributes);
-    block_on(create(&context, "a", &schema, &[], &created())).unwrap();
+    block_on(Array::create(&context, "a", &schema, &[], &created())).unwrap();
     let columns = |cells: usize| {
         fn column<T: bytemuck::Pod>(name: &str, datatype: Datatype, values: &[T]) -> (String, Column) {
             (name.to_owned(), Column::from_values(datatype, values))
@@ -300,7 +299,7 @@ fn fill_values_stay_declared_after_a_consolidation() {
     zero.fill = 0_i64.to_le_bytes().to_vec();
     let attributes = vec![Attribute::new("n", Datatype::Int64, CellCount::ONE), zero];
     let schema = Schema::new(ArrayType::Dense, vec![x], attributes);
-    block_on(create(&context, "a", &schema, &[], &created())).unwrap();
+    block_on(Array::create(&context, "a", &schema, &[], &created())).unwrap();
     for (time, lo, hi) in [(10, 0, 2), (20, 7, 9)] {
         let values: Vec<i64> = (lo..=hi).map(|v| i64::from(v) - 5).collect();
         let column = |name: &str| (name.to_owned(), Column::from_values(Datatype::Int64, &values));
@@ -349,7 +348,7 @@ fn nulls_are_not_values_in_zarr_and_npy() {
     ];
     let x = Dimension::new("x", Datatype::Int32, 0_i32, 7_i32, 4_i32);
     let schema = Schema::new(ArrayType::Dense, vec![x], attributes);
-    block_on(create(&context, "a", &schema, &[], &created())).unwrap();
+    block_on(Array::create(&context, "a", &schema, &[], &created())).unwrap();
     let valid = || vec![1, 0, 1];
     let columns = vec![
         (
@@ -413,7 +412,7 @@ fn reading_part_of_a_chunk_takes_memory_for_that_part_only() {
     // No Zarr codec can make shards of these.
     v.filters = Pipeline::new(vec![Filter::Bitshuffle]);
     let schema = Schema::new(ArrayType::Dense, vec![x], vec![v]);
-    block_on(create(&context, "big", &schema, &[], &created())).unwrap();
+    block_on(Array::create(&context, "big", &schema, &[], &created())).unwrap();
     let points = vec![
         ("x".to_owned(), Column::from_values(Datatype::Int64, &[cells - 2])),
         ("v".to_owned(), Column::from_values(Datatype::Int32, &[7])),

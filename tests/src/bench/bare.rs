@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 
 use anyhow::{Result, anyhow, ensure};
-use hyperslab::format::pipeline::Filter;
+use hyperslab::schema::Filter;
 use libdeflater::{CompressionLvl, Compressor, Decompressor};
 
 /// The compression library of a filter.

@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result, ensure};
 use hyperslab::blocking::block_on;
-use hyperslab::format::schema::Layout;
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, vacuum};
+use hyperslab::schema::Layout;
 use hyperslab::{Array, Cells, Column, Datatype, Query, Region, ScalarRange};
 use serde_json::{Value, json};
 

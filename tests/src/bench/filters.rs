@@ -4,9 +4,9 @@
 use std::hint::black_box;
 
 use anyhow::{Context as _, Result, ensure};
-use hyperslab::filter::{Key, Nonces, TileFormat, decode_tile, encode_tile};
-use hyperslab::format::pipeline::{Filter, Pipeline};
-use hyperslab::{CellCount, Datatype};
+use hyperslab::internals::filter::{Nonces, TileFormat, decode_tile, encode_tile};
+use hyperslab::schema::{Filter, Pipeline};
+use hyperslab::{CellCount, Datatype, Key};
 use serde_json::json;
 
 use super::Job;

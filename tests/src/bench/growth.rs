@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use hyperslab::blocking::block_on;
-use hyperslab::format::schema::{Layout, Schema};
+use hyperslab::schema::{Layout, Schema};
 use hyperslab::{Cells, Column, Datatype, Query};
 use serde_json::Value;
 

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use hyperslab::array::CreateOptions;
 use hyperslab::blocking::block_on;
-use hyperslab::format::schema::Schema;
-use hyperslab::{Array, Context, OpenOptions, WriteOptions};
+use hyperslab::schema::Schema;
+use hyperslab::{Array, Context, CreateOptions, OpenOptions, WriteOptions};
 
 /// One workload on one array.
 #[derive(Debug, Clone)]
@@ -115,7 +114,7 @@ impl Job {
             seed: w.seed,
             key: None,
         };
-        Ok(block_on(hyperslab::array::create(
+        Ok(block_on(hyperslab::Array::create(
             &context,
             &name,
             schema,

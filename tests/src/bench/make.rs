@@ -2,11 +2,10 @@
 //! fragments to open.
 
 use anyhow::Result;
-use hyperslab::WriteOptions;
 use hyperslab::blocking::block_on;
-use hyperslab::format::schema::Layout;
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, vacuum};
-use hyperslab::{Array, Cells, Column, Datatype, ScalarRange};
+use hyperslab::schema::Layout;
+use hyperslab::{Array, Cells, Column, Datatype, ScalarRange, WriteOptions};
 
 use super::Job;
 use super::data::{self, DenseQueries, SparseQueries};

@@ -1,8 +1,7 @@
 //! The schemas of the benchmarked arrays.
 
 use anyhow::{Result, bail};
-use hyperslab::format::pipeline::{Filter, Pipeline};
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Schema};
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Filter, Pipeline, Schema};
 use hyperslab::{CellCount, Datatype};
 
 use super::data::{DenseQueries, SparseQueries};

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use hyperslab::blocking::block_on;
-use hyperslab::format::schema::Layout;
+use hyperslab::schema::Layout;
 use hyperslab::{Cells, Query, Region, ScalarRange};
 use serde_json::Value;
 

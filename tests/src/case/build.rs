@@ -3,14 +3,11 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use hyperslab::format::attribute::DataOrder;
-use hyperslab::format::current_domain::CurrentDomain;
-use hyperslab::format::dimension_label::DimensionLabel;
-use hyperslab::format::enumeration::Enumeration;
-use hyperslab::format::pipeline::{Filter, Pipeline, WebpFormat};
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, EnumerationRef, Layout, Schema};
-use hyperslab::query::{CompareOp, Condition, Region};
-use hyperslab::{CellCount, Column, Datatype, Scalar, ScalarRange};
+use hyperslab::schema::{
+    ArrayType, Attribute, CurrentDomain, DataOrder, Dimension, DimensionLabel, Enumeration, EnumerationRef, Filter,
+    Layout, Pipeline, Schema, WebpFormat,
+};
+use hyperslab::{CellCount, Column, CompareOp, Condition, Datatype, Region, Scalar, ScalarRange};
 use serde_json::Value;
 
 use super::{AttrSpec, Case, ColSpec, DimSpec, EnumSpec, FilterSpec, LabelSpec, Op, QuerySpec, SchemaSpec};
@@ -437,11 +434,11 @@ impl Case {
     ///
     /// # Errors
     /// If the key has another length.
-    pub fn key(&self) -> Result<Option<hyperslab::filter::Key>> {
+    pub fn key(&self) -> Result<Option<hyperslab::Key>> {
         let key = self
             .key
             .as_ref()
-            .map(|k| <[u8; 32]>::try_from(&k.0[..]).map(hyperslab::filter::Key));
+            .map(|k| <[u8; 32]>::try_from(&k.0[..]).map(hyperslab::Key));
         Ok(key.transpose()?)
     }
 }

@@ -2,11 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use hyperslab::array::OpenOptions;
 use hyperslab::blocking::block_on;
-use hyperslab::query::Query;
 use hyperslab::vfs::MemVfs;
-use hyperslab::{Array, Context};
+use hyperslab::{Array, Context, OpenOptions, Query};
 
 use super::samples::{Sample, Samples};
 use super::{Allowance, Target, choices};

@@ -1,13 +1,12 @@
 //! Each filter: hostile tiles decode to an error or to the requested number of bytes, and encoded tiles decode to the
 //! same bytes.
 
-use hyperslab::filter::{
-    ChunkDecoder, Key, Nonces, TileFormat, decode_tile, decode_var_tile, encode_tile, encode_var_tile,
+use hyperslab::internals::filter::{
+    ChunkDecoder, Nonces, TileFormat, decode_tile, decode_var_tile, encode_tile, encode_var_tile,
 };
-use hyperslab::format::pipeline::{Filter, Pipeline, WebpFormat};
-use hyperslab::format::tile::chunks;
-use hyperslab::format::version::Version;
-use hyperslab::{CellCount, Datatype, Malformed};
+use hyperslab::internals::format::tile::chunks;
+use hyperslab::schema::{Filter, Pipeline, Version, WebpFormat};
+use hyperslab::{CellCount, Datatype, Key, Malformed};
 
 use super::samples::version;
 use super::{Allowance, Target, choices};

@@ -2,21 +2,19 @@
 
 use std::sync::Arc;
 
-use hyperslab::format::condition::StoredCondition;
-use hyperslab::format::cursor::{Reader, Writer};
-use hyperslab::format::enumeration::Enumeration;
-use hyperslab::format::fragment::footer::Footer;
-use hyperslab::format::fragment::legacy::LegacyMetadata;
-use hyperslab::format::fragment::rtree::RTree;
-use hyperslab::format::fragment::stats::{FieldStats, TileValues};
-use hyperslab::format::fragment::{conditions, tile_index};
-use hyperslab::format::group::{GroupDetails, GroupMember, MemberKind};
-use hyperslab::format::name::TimestampedName;
-use hyperslab::format::pipeline::Pipeline;
-use hyperslab::format::schema::Schema;
-use hyperslab::format::version::Version;
-use hyperslab::format::{commits, consolidated_metadata, generic_tile, metadata, tile};
-use hyperslab::limits;
+use hyperslab::group::{GroupMember, MemberKind};
+use hyperslab::internals::format::condition::StoredCondition;
+use hyperslab::internals::format::cursor::{Reader, Writer};
+use hyperslab::internals::format::fragment::footer::Footer;
+use hyperslab::internals::format::fragment::legacy::LegacyMetadata;
+use hyperslab::internals::format::fragment::rtree::RTree;
+use hyperslab::internals::format::fragment::stats::{FieldStats, TileValues};
+use hyperslab::internals::format::fragment::{conditions, tile_index};
+use hyperslab::internals::format::group::GroupDetails;
+use hyperslab::internals::format::name::TimestampedName;
+use hyperslab::internals::format::{commits, consolidated_metadata, generic_tile, metadata, tile};
+use hyperslab::internals::limits;
+use hyperslab::schema::{Enumeration, Pipeline, Schema, Version};
 use hyperslab::schema_json;
 
 use super::samples::{Samples, version};

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use hyperslab::filter::Key;
-use hyperslab::format::fragment::footer::{Footer, List};
-use hyperslab::format::fragment::slots::Slots;
-use hyperslab::format::generic_tile;
-use hyperslab::format::name::TimestampedName;
-use hyperslab::format::schema::Schema;
-use hyperslab::format::version::Version;
+use hyperslab::Key;
+use hyperslab::internals::format::fragment::footer::{Footer, List};
+use hyperslab::internals::format::fragment::slots::Slots;
+use hyperslab::internals::format::generic_tile;
+use hyperslab::internals::format::name::TimestampedName;
+use hyperslab::schema::{Schema, Version};
 
 use crate::golden;
 

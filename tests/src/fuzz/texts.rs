@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use hyperslab::Condition;
-use hyperslab::schema_json;
-use hyperslab::vfs::listing::parse_index;
-use hyperslab::vfs::manifest::{self, Manifest};
-use hyperslab::vfs::{MemVfs, check_path};
-use hyperslab::view::{parse_time, selection};
-use hyperslab::{blocking::block_on, format::schema::Schema};
+use hyperslab::blocking::block_on;
+use hyperslab::internals::vfs::listing::parse_index;
+use hyperslab::internals::view::selection;
+use hyperslab::schema::Schema;
+use hyperslab::vfs::manifest::Manifest;
+use hyperslab::vfs::{MemVfs, check_path, manifest};
+use hyperslab::view::parse_time;
+use hyperslab::{Condition, schema_json};
 
 use super::samples::Samples;
 use super::{Allowance, Target, choices};

@@ -7,12 +7,12 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
-use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
-use hyperslab::format::enumeration::Enumeration;
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, EnumerationRef, Layout, Schema};
 use hyperslab::maintain::{ConsolidateOptions, Evolution, Mode, consolidate, count_deleted, delete, evolve, vacuum};
-use hyperslab::{Array, Batch, CellCount, Cells, Column, Condition, Context, Datatype, Query, WriteOptions};
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Enumeration, EnumerationRef, Layout, Schema};
+use hyperslab::{
+    Array, Batch, CellCount, Cells, Column, Condition, Context, CreateOptions, Datatype, Query, WriteOptions,
+};
 use hyperslab_tests::{fresh, python};
 
 use super::setting;
@@ -287,7 +287,7 @@ fn live(context: &Context, number: usize) -> Result<(Vec<i64>, usize)> {
         seed: [3; 32],
         key: None,
     };
-    block_on(create(context, &name, &schema, &enumerations, &options))?;
+    block_on(Array::create(context, &name, &schema, &enumerations, &options))?;
     let mut life = Life {
         context: context.clone(),
         name,

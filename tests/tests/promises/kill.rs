@@ -10,12 +10,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Schema};
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, delete, vacuum};
-use hyperslab::write::{Cells, WriteOptions};
-use hyperslab::{Array, CellCount, Column, Context, Datatype, OpenOptions, Query, ScalarRange};
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Schema};
+use hyperslab::{
+    Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, OpenOptions, Query, ScalarRange, WriteOptions,
+};
 use hyperslab_tests::oracle::Oracle;
 use hyperslab_tests::{fresh, hex};
 use serde_json::{Value, json};
@@ -124,7 +124,7 @@ fn perform(context: &Context, k: i32, dense: bool) -> hyperslab::Result<()> {
             }
             let cells = Cells {
                 region,
-                layout: hyperslab::format::schema::Layout::RowMajor,
+                layout: hyperslab::schema::Layout::RowMajor,
                 columns,
             };
             block_on(array.write(cells, &options)).map(drop)
@@ -251,7 +251,14 @@ fn a_crash_at_any_moment_loses_nothing_and_shows_nothing_half() {
             seed: [1; 32],
             key: None,
         };
-        block_on(create(&Context::local(&folder), "array", &schema(dense), &[], &options)).unwrap();
+        block_on(Array::create(
+            &Context::local(&folder),
+            "array",
+            &schema(dense),
+            &[],
+            &options,
+        ))
+        .unwrap();
         let (mut model, mut next) = (Seen::new(), 0);
         for kill in 0..kills / 2 {
             let after = Duration::from_micros(mixed(kill as u64 + 7) % 60_000);

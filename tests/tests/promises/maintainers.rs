@@ -7,12 +7,12 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, vacuum};
-use hyperslab::write::{Cells, WriteOptions};
-use hyperslab::{Array, CellCount, Column, Context, Datatype, OpenOptions, Query, Result};
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::{
+    Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, OpenOptions, Query, Result, WriteOptions,
+};
 use hyperslab_tests::oracle::Oracle;
 use hyperslab_tests::{fresh, hex};
 use serde_json::json;
@@ -120,7 +120,7 @@ fn maintainers_that_are_killed_lose_and_multiply_nothing() {
         seed: [1; 32],
         key: None,
     };
-    block_on(create(&Context::local(&folder), "array", &schema, &[], &created)).unwrap();
+    block_on(Array::create(&Context::local(&folder), "array", &schema, &[], &created)).unwrap();
     let mut oracle = Oracle::start().unwrap();
     let mut model = Vec::new();
     for kill in 0..i32::try_from(setting("HYPERSLAB_MAINTAINERS", 16)).unwrap() {

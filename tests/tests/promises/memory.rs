@@ -8,11 +8,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
-use hyperslab::write::{Cells, WriteOptions};
-use hyperslab::{Array, CellCount, Column, Context, Datatype, OpenOptions, Query, ScalarRange};
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::{
+    Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, OpenOptions, Query, ScalarRange, WriteOptions,
+};
 use hyperslab_tests::{fresh, program, python};
 
 use super::setting;
@@ -37,7 +37,7 @@ fn fill(folder: &Path, dense: bool, budget: u64) -> u64 {
         seed: [1; 32],
         key: None,
     };
-    block_on(create(&context, "array", &schema(dense, columns), &[], &options)).unwrap();
+    block_on(Array::create(&context, "array", &schema(dense, columns), &[], &options)).unwrap();
     let mut state = 88_172_645_463_325_252_u64;
     for i in 0..FRAGMENTS {
         let array = block_on(Array::open(&context, "array", &OpenOptions::default())).unwrap();

@@ -13,12 +13,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use std::io::{BufRead, BufReader};
 
-use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::maintain::{ConsolidateOptions, Mode, Steps, consolidate, vacuum};
-use hyperslab::write::{Cells, WriteOptions};
-use hyperslab::{Array, CellCount, Column, Context, Datatype, Error, OpenOptions, Query, ScalarRange};
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::{
+    Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, Error, OpenOptions, Query, ScalarRange,
+    WriteOptions,
+};
 use hyperslab_tests::oracle::Oracle;
 use hyperslab_tests::{fresh, hex};
 use serde_json::{Value, json};
@@ -286,7 +287,14 @@ fn at_once(dense: bool) {
         seed: [1; 32],
         key: None,
     };
-    block_on(create(&Context::local(&folder), "array", &schema(dense), &[], &created)).unwrap();
+    block_on(Array::create(
+        &Context::local(&folder),
+        "array",
+        &schema(dense),
+        &[],
+        &created,
+    ))
+    .unwrap();
     begin(&folder, dense);
     let shared = Arc::new(Shared {
         folder: folder.clone(),

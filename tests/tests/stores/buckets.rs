@@ -1,10 +1,8 @@
 //! Arrays in a bucket, of S3 or Google Cloud Storage, behave as on disk.
 
 use bytes::Bytes;
-use hyperslab::array::Group;
 use hyperslab::blocking::block_on;
-use hyperslab::format::group::{GroupMember, MemberKind};
-use hyperslab::maintain::{GroupChange, change_group, create_group};
+use hyperslab::group::{Group, GroupChange, GroupMember, MemberKind, change_group, create_group};
 use hyperslab::vfs::conformance;
 use hyperslab::{Array, OpenOptions, WriteOptions};
 use hyperslab_tests::{oracle::Oracle, program};

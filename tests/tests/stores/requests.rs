@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use hyperslab::array::{CreateOptions, create};
 use hyperslab::blocking::block_on;
-use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
-use hyperslab::query::{Query, Region};
-use hyperslab::{Array, CellCount, Cells, Column, Context, Datatype, OpenOptions, ScalarRange, WriteOptions};
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::{
+    Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, OpenOptions, Query, Region, ScalarRange,
+    WriteOptions,
+};
 
 use crate::bucket::Bucket;
 
@@ -20,7 +21,7 @@ fn fill(bucket: &Bucket, name: &str) {
         seed: [1; 32],
         key: None,
     };
-    block_on(create(
+    block_on(Array::create(
         &context,
         name,
         &Schema::new(ArrayType::Dense, vec![y], vec![v]),

@@ -1,7 +1,6 @@
 use super::*;
-use crate::array::create::{CreateOptions, create};
 use crate::array::sections::{load_all, load_index};
-use crate::array::{Array, OpenOptions};
+use crate::array::{Array, CreateOptions, OpenOptions};
 use crate::blocking::block_on;
 use crate::format::schema::{ArrayType, Attribute, Dimension, Layout};
 use crate::{CellCount, Cells, Column, Context, Datatype, WriteOptions};
@@ -18,7 +17,7 @@ fn array(context: &Context, cells: u64) -> Array {
         seed: [1; 32],
         key: None,
     };
-    block_on(create(context, "a", &schema, &[], &options)).unwrap();
+    block_on(Array::create(context, "a", &schema, &[], &options)).unwrap();
     let open = || block_on(Array::open(context, "a", &OpenOptions::default())).unwrap();
     let names: Vec<String> = (0..cells).map(|i| format!("name {}", i * 7 % 5)).collect();
     let columns = vec![

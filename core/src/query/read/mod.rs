@@ -22,7 +22,7 @@ use super::dense::{Boxes, DenseQuery};
 use super::sparse::SparseQuery;
 use super::sparse::merge_stream::MergeStream;
 use super::tile::{Decoding, Extent};
-use super::{Batch, Condition, Query, ReadResult};
+use super::{Batch, Condition, Query};
 use crate::array::index::Section;
 use crate::array::sections::load_index;
 use crate::array::{Array, Fragment};
@@ -107,7 +107,7 @@ impl Array {
     /// # Errors
     /// [`Error::InvalidArgument`] if the query does not fit the schema. [`Error::Corrupt`] and [`Error::Io`] name the
     /// file.
-    pub async fn read(&self, query: &Query) -> Result<ReadResult> {
+    pub async fn read(&self, query: &Query) -> Result<Batch> {
         let mut batch = Batch::default();
         self.read_into(query, &mut batch).await?;
         Ok(batch)

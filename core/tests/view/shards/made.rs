@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use hyperslab::filter::{TileFormat, decode_tile};
-use hyperslab::format::pipeline::{Filter, Pipeline};
-use hyperslab::format::tile::TileWriter;
-use hyperslab::query::Query;
+use hyperslab::Query;
+use hyperslab::internals::filter::{TileFormat, decode_tile};
+use hyperslab::internals::format::tile::TileWriter;
+use hyperslab::schema::{Filter, Pipeline};
 use hyperslab::view::Node;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -35,7 +35,7 @@ impl Made {
     pub(super) fn of(schema: &Schema, options: &CreateOptions) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let context = Context::local(folder.path());
-        block_on(create(&context, "a", schema, &[], options)).unwrap();
+        block_on(Array::create(&context, "a", schema, &[], options)).unwrap();
         let source = Source {
             context: context.clone(),
             url: String::new(),

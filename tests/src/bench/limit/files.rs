@@ -9,9 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, Result, ensure};
-use hyperslab::array::Fragment;
-use hyperslab::format::pipeline::Filter;
-use hyperslab::{Scalar, ScalarRange};
+use hyperslab::schema::Filter;
+use hyperslab::{Fragment, Scalar, ScalarRange};
 use rayon::prelude::*;
 
 use super::super::Job;

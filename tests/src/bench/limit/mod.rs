@@ -6,8 +6,8 @@ mod memory;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, Result, ensure};
-use hyperslab::filter::{Nonces, TileFormat, encode_tile};
-use hyperslab::format::pipeline::{Filter, Pipeline};
+use hyperslab::internals::filter::{Nonces, TileFormat, encode_tile};
+use hyperslab::schema::{Filter, Pipeline};
 use hyperslab::{CellCount, Datatype};
 use rayon::prelude::*;
 use serde_json::Value;
