@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use hyperslab::arrow::FieldType;
 use hyperslab::internals::format::attribute::OLD_ANONYMOUS;
 use hyperslab::internals::view::selection;
 use hyperslab::internals::view::selection::display_name;
-use hyperslab::schema::{Layout, Schema};
+use hyperslab::schema::{Field, Layout, Schema};
 use hyperslab::{CellCount, Cells, Column, Scalar, ScalarRange};
 
 use crate::errors::usage;
@@ -20,7 +19,7 @@ type Columns = Vec<(String, Column)>;
 ///
 /// Dense cells fill a box: the box of their coordinates if the table has them, else `select`, else the whole domain if
 /// the table has the shape of the domain.
-pub(crate) fn assemble(schema: &Schema, fields: &[FieldType], mut table: Table, select: Option<&str>) -> Result<Cells> {
+pub(crate) fn assemble(schema: &Schema, fields: &[Field], mut table: Table, select: Option<&str>) -> Result<Cells> {
     if !schema.is_dense() {
         ensure!(
             select.is_none(),
@@ -69,7 +68,7 @@ pub(crate) fn assemble(schema: &Schema, fields: &[FieldType], mut table: Table, 
 }
 
 /// Whether the table has a column for each dimension. Columns for only some of the dimensions are an error.
-fn has_coordinates(table: &Table, dimensions: &[FieldType]) -> Result<bool> {
+fn has_coordinates(table: &Table, dimensions: &[Field]) -> Result<bool> {
     let (there, missing): (Vec<_>, Vec<_>) = dimensions
         .iter()
         .partition(|d| table.columns.iter().any(|c| c.name == d.name));
@@ -85,7 +84,7 @@ fn has_coordinates(table: &Table, dimensions: &[FieldType]) -> Result<bool> {
 }
 
 /// Converts `table` to single cells: a column for each dimension, then one for each attribute.
-pub(crate) fn points(schema: &Schema, fields: &[FieldType], mut table: Table) -> Result<Columns> {
+pub(crate) fn points(schema: &Schema, fields: &[Field], mut table: Table) -> Result<Columns> {
     let rank = schema.dimensions.len();
     let (mut columns, mut attributes) = split(&mut table, fields, rank, rank)?;
     columns.append(&mut attributes);
@@ -93,7 +92,7 @@ pub(crate) fn points(schema: &Schema, fields: &[FieldType], mut table: Table) ->
 }
 
 /// Splits a table into the columns of the first `taken` of the `rank` dimensions, and those of all attributes.
-fn split(table: &mut Table, fields: &[FieldType], taken: usize, rank: usize) -> Result<(Columns, Columns)> {
+fn split(table: &mut Table, fields: &[Field], taken: usize, rank: usize) -> Result<(Columns, Columns)> {
     let alone = fields.len() == rank + 1 && table.columns.len() == taken + 1;
     let places = Places::of(fields, alone.then_some(rank));
     let is_wanted = |at: usize| at < taken || at >= rank;
@@ -121,7 +120,7 @@ fn split(table: &mut Table, fields: &[FieldType], taken: usize, rank: usize) -> 
     let columns = wanted
         .into_iter()
         .filter_map(|(field, named)| Some((field, named?)))
-        .map(|(field, named)| Ok((field.name.clone(), input::column(named, field)?)));
+        .map(|(field, named)| Ok((field.name.clone(), input::column(named, field.clone())?)));
     let mut coordinates: Columns = columns.collect::<Result<_>>()?;
     let attributes = coordinates.split_off(taken.min(coordinates.len()));
     Ok((coordinates, attributes))
@@ -137,7 +136,7 @@ struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    fn of(fields: &'a [FieldType], alone: Option<usize>) -> Self {
+    fn of(fields: &'a [Field], alone: Option<usize>) -> Self {
         let by_name: HashMap<&str, usize> = (0..).zip(fields).map(|(i, f)| (f.name.as_str(), i)).collect();
         let anonymous = by_name.get("").copied();
         Self {
@@ -157,7 +156,7 @@ impl<'a> Places<'a> {
 }
 
 /// The error message for columns that do not match the fields, with advice.
-fn misfit(missing: &[&str], extra: &[&str], fields: &[FieldType]) -> String {
+fn misfit(missing: &[&str], extra: &[&str], fields: &[Field]) -> String {
     let (missing_names, extra_names) = (quoted(missing.iter().copied()), quoted(extra.iter().copied()));
     let all = fields
         .iter()
@@ -191,7 +190,7 @@ fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// Treats the last axis of the table as the values of a cell if the attribute holds that many values.
-fn widen(table: &mut Table, attributes: &[FieldType], rank: usize) {
+fn widen(table: &mut Table, attributes: &[Field], rank: usize) {
     let Some(shape) = table
         .shape
         .as_mut()

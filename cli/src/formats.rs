@@ -1,6 +1,11 @@
-//! File formats and their extensions. The help texts, the messages and the command line parser use these lists.
+//! File formats and their extensions. The help texts, the messages and the command line parser use these lists. Output
+//! formats come from the engine's table of slice formats.
+
+use std::sync::LazyLock;
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
+use hyperslab::internals::view::encode::Format as SliceFormat;
 
 /// Formats that cells are read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -13,19 +18,19 @@ pub(crate) enum Input {
     Tsv,
 }
 
-/// Formats that cells are written to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Output {
-    #[value(aliases = ["feather", "ipc"])]
-    Arrow,
-    Npy,
-    Csv,
-    Tsv,
-    Json,
-    #[value(alias = "ndjson")]
-    Jsonl,
-    Bin,
-    Png,
+/// A format that cells are written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Output(pub(crate) SliceFormat);
+
+impl ValueEnum for Output {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<Output>> = LazyLock::new(|| SliceFormat::ALL.iter().copied().map(Output).collect());
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.extension()).aliases(self.0.aliases()))
+    }
 }
 
 /// The input formats or the output formats.
@@ -127,11 +132,11 @@ mod tests {
     #[test]
     fn extensions_stand_for_formats_of_their_direction_only() {
         assert_eq!(of_name("a.b/x.FEATHER"), Ok(Input::Arrow));
-        assert_eq!(of_name("x.ndjson"), Ok(Output::Jsonl));
+        assert_eq!(of_name("x.ndjson"), Ok(Output(SliceFormat::Jsonl)));
         assert_eq!(endings::<Input>(), ".arrow .feather .ipc .npy .npz .csv .tsv");
         let why = of_name::<Output>("x.npz").unwrap_err();
         assert!(
-            why.contains(".npz files can only be read") && why.contains(".npy .csv"),
+            why.contains(".npz files can only be read") && why.contains(".npy .bin .csv"),
             "{why}"
         );
         assert!(!why.contains("--format"), "{why}");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::maintain::{ConsolidateOptions, Evolution};
-use hyperslab::schema::{Attribute, DEFAULT_LEVEL, Enumeration, Filter, Pipeline, Schema};
+use hyperslab::schema::{Attribute, DEFAULT_LEVEL, Enumeration, Field, Filter, Pipeline, Schema};
 use hyperslab::{CellCount, Column, Datatype, Error, Window, WriteOptions, maintain, schema_json};
 
 use serde_json::{Value, json};
@@ -169,14 +169,13 @@ pub(crate) async fn evolve(env: &Env, args: &Evolve) -> Result<()> {
         let old = old.with_context(|| format!("cannot extend the enumeration '{name}' of {}", args.array))?;
         let cells = lists::values(values).map_err(|e| usage("--extend-enum", e))?;
         let text = Column::from_cells(Datatype::StringUtf8, cells);
-        let field = Attribute::new(name, old.values.datatype, old.values.cell);
-        let field = hyperslab::arrow::FieldType::attribute(&field, None);
+        let field = Field::new(name, old.values.datatype, old.values.cell);
         let column = input::column(
             input::Named {
                 name: name.to_owned(),
                 values: input::Values::Text(text, Arc::default(), input::Rounding::Refused),
             },
-            &field,
+            field,
         );
         change.extend_enumerations.push((
             old.name.clone(),
@@ -245,14 +244,7 @@ fn attribute(text: &str) -> Result<Attribute> {
     let (kind, cell) = match kind.strip_suffix(']').and_then(|k| k.split_once('[')) {
         None => {
             let datatype = Datatype::from_name(kind)?;
-            (
-                kind,
-                if datatype.is_string() || datatype.is_opaque() {
-                    CellCount::Var
-                } else {
-                    CellCount::ONE
-                },
-            )
+            (kind, datatype.default_cell())
         }
         Some((kind, "")) => (kind, CellCount::Var),
         Some((kind, n)) => (

@@ -5,7 +5,6 @@ use hyperslab::{Array, Error, WriteOptions};
 
 use crate::args::Write;
 use crate::cells::{assemble, points};
-use crate::export::fields;
 use crate::input::{Lines, Source, Table};
 use crate::store::{Env, seed};
 use crate::{show, time_args};
@@ -47,7 +46,7 @@ pub(crate) async fn write_table(array: &Array, table: Table, target: Target<'_>,
     let names: Vec<String> = dimensions
         .chain(schema.attributes.iter().map(|a| a.name.clone()))
         .collect();
-    let fields = fields(array, &names).await?;
+    let fields = array.fields(&names).await?;
     let options = WriteOptions {
         timestamp_ms,
         seed: seed()?,

@@ -145,6 +145,20 @@ impl Datatype {
         matches!(self, Self::Any | Self::Blob | Self::GeomWkb | Self::GeomWkt)
     }
 
+    /// A string type or opaque bytes. Cells are single values of any length, not numbers.
+    pub const fn is_bytes(self) -> bool {
+        self.is_string() || self.is_opaque()
+    }
+
+    /// The values per cell of an attribute that does not state them: any number for strings and bytes, otherwise one.
+    pub const fn default_cell(self) -> CellCount {
+        if self.is_bytes() {
+            CellCount::Var
+        } else {
+            CellCount::ONE
+        }
+    }
+
     /// A plain signed or unsigned integer.
     pub const fn is_integer(self) -> bool {
         matches!(

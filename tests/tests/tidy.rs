@@ -253,7 +253,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "format",
         &[
-            "limits", "sort", "error", "datatype", "scalar", "column", "key", "filter", "escape",
+            "limits", "sort", "error", "datatype", "scalar", "column", "key", "filter", "escape", "suggest",
         ],
     ),
     ("filter", &["limits", "error", "datatype", "scalar", "column", "format"]),

@@ -12,7 +12,7 @@ use crate::output_file::{self, Out};
 
 /// Streams the job into an IPC file.
 pub(super) async fn export(job: &Job, args: &Export) -> Result<()> {
-    let mut fields = job.fields.clone();
+    let mut fields: Vec<FieldType> = job.fields.iter().cloned().map(FieldType::from).collect();
     let mut file = Out::create(&args.out, args.force)?;
     if file.is_stream() {
         // Output to a pipe cannot be rewritten, so find the fields that need raw form first.

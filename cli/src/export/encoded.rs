@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use anyhow::{Context as _, Result, ensure};
-use hyperslab::internals::view::encode::{Encoder, Field, Format, Frame};
+use hyperslab::internals::view::encode::{Format, Frame};
 use hyperslab::schema::Layout;
 
 use super::job::{Job, parts};
@@ -12,7 +12,7 @@ use crate::output_file::{Out, failed};
 
 /// Streams the job through an encoder.
 pub(super) async fn export(job: &Job, format: Format, args: &Export) -> Result<()> {
-    let fixed = matches!(format, Format::Npy | Format::Bin | Format::Png);
+    let fixed = !format.lists_coordinates();
     let shape = match &job.shape {
         Some(shape) => shape.clone(),
         // The header of an .npy says how many cells follow.
@@ -25,14 +25,12 @@ pub(super) async fn export(job: &Job, format: Format, args: &Export) -> Result<(
         None => vec![0],
     };
     let frame = Frame {
-        fields: job.fields.iter().map(field).collect(),
+        fields: job.fields.clone(),
         shape,
         dense: job.array.schema().is_dense(),
+        column_major: job.shape.is_some() && job.query.order == Layout::ColMajor,
     };
-    let mut encoder = Encoder::new(format, &frame)?;
-    if format == Format::Npy && job.shape.is_some() && job.query.order == Layout::ColMajor {
-        encoder = encoder.column_major(&frame)?;
-    }
+    let mut encoder = format.encoder(&frame)?;
     let mut file = Out::create(&args.out, args.force)?;
     file.make_room(encoder.size().unwrap_or(0))?;
     let mut written = write(&mut file, &encoder.start())?;
@@ -71,15 +69,4 @@ pub(super) async fn export(job: &Job, format: Format, args: &Export) -> Result<(
 fn write(file: &mut Out, bytes: &[u8]) -> Result<u64> {
     file.write_all(bytes).map_err(|e| failed(file.name(), e))?;
     Ok(bytes.len() as u64)
-}
-
-fn field(f: &hyperslab::arrow::FieldType) -> Field {
-    Field {
-        name: f.name.clone(),
-        datatype: f.datatype,
-        cell: f.cell,
-        nullable: f.nullable,
-        fill: f.fill.clone(),
-        labels: f.enumeration.clone(),
-    }
 }

@@ -1,20 +1,19 @@
 //! The query of an export: fields, cells, order.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use hyperslab::arrow::FieldType;
 use hyperslab::internals::suggest;
+use hyperslab::internals::view::encode::Format;
 use hyperslab::internals::view::selection;
-use hyperslab::schema::{Enumeration, Layout};
+use hyperslab::schema::{Field, Layout};
 use hyperslab::{Array, Batch, Cpu, Query, Region, Window};
 
 use crate::args::{Export, Order};
 use crate::condition;
 use crate::errors::usage;
-use crate::formats::Output;
 use crate::progress::Progress;
 use crate::sizes::{ALL_CORES_BYTES, PROGRAM_BYTES};
 use crate::store::{Env, Place};
@@ -36,7 +35,7 @@ pub(crate) struct Job {
     /// The query to run.
     pub(crate) query: Query,
     /// The fields, in the query's order.
-    pub(crate) fields: Vec<FieldType>,
+    pub(crate) fields: Vec<Field>,
     /// Lengths of the axes, except those with a single selected coordinate; `None` for sparse arrays.
     pub(crate) shape: Option<Vec<u64>>,
     /// The array's path or URL as typed, for messages.
@@ -45,7 +44,7 @@ pub(crate) struct Job {
 
 impl Job {
     /// Opens the array and resolves the options for it.
-    pub(crate) async fn new(env: &Env, args: &Export, format: Output) -> Result<Self> {
+    pub(crate) async fn new(env: &Env, args: &Export, format: Format) -> Result<Self> {
         let pick = &args.pick;
         let memory = args.memory.saturating_sub(PROGRAM_BYTES).max(READ_BYTES_MIN);
         let place = Place::new(&args.array)?;
@@ -92,7 +91,7 @@ impl Job {
             condition,
             batch_bytes: memory / BATCH_SHARE,
         };
-        let fields = fields(&array, &names).await;
+        let fields = array.fields(&names).await;
         let fields = fields.with_context(|| format!("cannot read {}", args.array))?;
         Ok(Self {
             array,
@@ -155,34 +154,20 @@ pub(crate) fn parts(batch: &Batch) -> impl Iterator<Item = Range<usize>> + use<>
         .map(move |start| start..cells.min(start + step))
 }
 
-/// The fields to export. Tables and Arrow files start with the coordinates. The other formats hold the requested
-/// attributes or, without a request, all attributes and the coordinates of sparse cells.
-fn names(array: &Array, asked: Option<&[String]>, format: Output) -> Result<Vec<String>> {
+/// The fields to export.
+fn names(array: &Array, asked: Option<&[String]>, format: Format) -> Result<Vec<String>> {
     let schema = array.schema();
-    let dimensions: Vec<String> = schema.dimensions.iter().map(|d| d.name.clone()).collect();
-    let listed = matches!(
-        format,
-        Output::Arrow | Output::Csv | Output::Tsv | Output::Json | Output::Jsonl
-    );
-    let attributes: Vec<String> = match asked {
-        None => schema.attributes.iter().map(|a| a.name.clone()).collect(),
-        Some(asked) => asked.iter().map(|name| attribute(array, name)).collect::<Result<_>>()?,
-    };
-    if let Some(twice) = repeated(&attributes) {
+    let asked: Option<Vec<String>> = asked
+        .map(|asked| asked.iter().map(|name| attribute(array, name)).collect::<Result<_>>())
+        .transpose()?;
+    if let Some(twice) = asked.as_deref().and_then(repeated) {
         let why = format!(
             "'{}' is named twice; name it once",
             selection::shown_name(twice, schema)
         );
         return Err(usage("--attrs", why));
     }
-    let coordinates = listed || (!schema.is_dense() && asked.is_none() && format != Output::Png);
-    let mut names = if coordinates { dimensions } else { Vec::new() };
-    for name in attributes {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    Ok(names)
+    Ok(format.fields(schema, asked.as_deref()))
 }
 
 /// The first name that a list repeats.
@@ -205,7 +190,7 @@ fn attribute(array: &Array, name: &str) -> Result<String> {
     Err(usage("--attrs", suggest::unknown("attribute", name, &known)))
 }
 
-fn order(asked: Option<Order>, dense: bool, format: Output) -> Result<Layout> {
+fn order(asked: Option<Order>, dense: bool, format: Format) -> Result<Layout> {
     let order = match asked {
         Some(Order::Row) => Layout::RowMajor,
         Some(Order::Col) => Layout::ColMajor,
@@ -214,37 +199,20 @@ fn order(asked: Option<Order>, dense: bool, format: Output) -> Result<Layout> {
         None if dense => Layout::RowMajor,
         None => Layout::Global,
     };
-    let shaped = dense && matches!(format, Output::Npy | Output::Png);
-    match (shaped, format, order) {
-        (true, Output::Npy, Layout::Global | Layout::Unordered) => {
-            Err(usage("--order", "an .npy of a dense array is in row or col order"))
-        }
-        (true, Output::Png, Layout::ColMajor | Layout::Global) => Err(usage("--order", "a picture is in row order")),
-        (true, Output::Png, _) => Ok(Layout::RowMajor),
-        _ => Ok(order),
-    }
-}
-
-/// The types of these fields.
-pub(crate) async fn fields(array: &Array, names: &[String]) -> Result<Vec<FieldType>> {
-    let schema = array.schema();
-    let mut known: HashMap<String, Arc<Enumeration>> = HashMap::new();
-    let mut fields = Vec::with_capacity(names.len());
-    for name in names {
-        if let Some((_, d)) = schema.dimension(name) {
-            fields.push(FieldType::dimension(d));
-        } else if let Some((_, a)) = schema.attribute(name) {
-            let enumeration = match &a.enumeration {
-                None => None,
-                Some(e) if known.contains_key(e) => known.get(e).cloned(),
-                Some(e) => {
-                    let loaded = array.enumeration(e).await?;
-                    known.insert(e.clone(), Arc::clone(&loaded));
-                    Some(loaded)
-                }
+    match order {
+        _ if !dense || format.orders().contains(&order) => Ok(order),
+        Layout::Unordered => Ok(Layout::RowMajor),
+        _ => {
+            let col = if format.orders().contains(&Layout::ColMajor) {
+                " or col"
+            } else {
+                ""
             };
-            fields.push(FieldType::attribute(a, enumeration));
+            let ending = format.extension();
+            Err(usage(
+                "--order",
+                format!("a .{ending} of a dense array is in row{col} order"),
+            ))
         }
     }
-    Ok(fields)
 }

@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use hyperslab::internals::view::encode::Format as Encoding;
+use hyperslab::internals::view::encode::Format;
 
 use crate::args::Export;
 use crate::build::outside_of_arrays;
@@ -16,7 +16,7 @@ use crate::errors::usage;
 use crate::formats::{self, Output};
 use crate::store::{Env, Place};
 use job::Job;
-pub(crate) use job::{fields, repeated};
+pub(crate) use job::repeated;
 
 /// Runs the command.
 pub(crate) async fn export(env: &Env, args: &Export) -> Result<()> {
@@ -29,30 +29,17 @@ pub(crate) async fn export(env: &Env, args: &Export) -> Result<()> {
         outside_of_arrays(&Place::new(&path.to_string_lossy())?).await?;
     }
     let job = Job::new(env, args, format).await?;
-    let encoding = match format {
-        Output::Arrow => return arrow::export(&job, args).await,
-        Output::Npy => Encoding::Npy,
-        Output::Csv => Encoding::Csv,
-        Output::Tsv => Encoding::Tsv,
-        Output::Json => Encoding::Json,
-        Output::Jsonl => Encoding::Jsonl,
-        Output::Bin => Encoding::Bin,
-        Output::Png => Encoding::Png,
-    };
-    encoded::export(&job, encoding, args).await
+    match format {
+        Format::Arrow => arrow::export(&job, args).await,
+        format => encoded::export(&job, format, args).await,
+    }
 }
 
 /// Returns an error for a binary format on a terminal.
-fn check_terminal(format: Output, is_terminal: bool) -> Result<()> {
-    let name = match format {
-        Output::Arrow => "arrow",
-        Output::Npy => "npy",
-        Output::Bin => "bin",
-        Output::Png => "png",
-        Output::Csv | Output::Tsv | Output::Json | Output::Jsonl => return Ok(()),
-    };
+fn check_terminal(format: Format, is_terminal: bool) -> Result<()> {
+    let name = format.extension();
     ensure!(
-        !is_terminal,
+        format.is_text() || !is_terminal,
         usage(
             "OUT",
             format!(
@@ -63,8 +50,8 @@ fn check_terminal(format: Output, is_terminal: bool) -> Result<()> {
     Ok(())
 }
 
-fn format(args: &Export) -> Result<Output> {
-    if let Some(format) = args.format {
+fn format(args: &Export) -> Result<Format> {
+    if let Some(Output(format)) = args.format {
         return Ok(format);
     }
     if args.out == "-" {
@@ -73,7 +60,8 @@ fn format(args: &Export) -> Result<Output> {
             "standard output has no file extension; give --format, as in --format csv",
         ));
     }
-    formats::of_name(&args.out).map_err(|why| usage("OUT", why))
+    let Output(format) = formats::of_name(&args.out).map_err(|why| usage("OUT", why))?;
+    Ok(format)
 }
 
 #[cfg(test)]
@@ -82,12 +70,12 @@ mod tests {
 
     #[test]
     fn terminals_get_text_formats_only() {
-        for format in [Output::Arrow, Output::Npy, Output::Bin, Output::Png] {
+        for format in [Format::Arrow, Format::Npy, Format::Bin, Format::Png] {
             let error = check_terminal(format, true).unwrap_err().to_string();
             assert!(error.contains("redirect the output, as in > out."), "{error}");
             check_terminal(format, false).unwrap();
         }
-        check_terminal(Output::Csv, true).unwrap();
-        check_terminal(Output::Jsonl, true).unwrap();
+        check_terminal(Format::Csv, true).unwrap();
+        check_terminal(Format::Jsonl, true).unwrap();
     }
 }

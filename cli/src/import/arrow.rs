@@ -58,7 +58,7 @@ pub(super) fn look(args: &Import, batches: Batches) -> Result<(Table, Option<Cel
         }
     }
     let columns = fields.into_iter().zip(summaries).map(|(field, summary)| Named {
-        name: field.name,
+        name: field.field.name,
         values: Values::Summary(Box::new(summary)),
     });
     let table = Table {

@@ -20,10 +20,8 @@ pub(super) fn merged(name: &str, dictionaries: &[&ArrayRef], ordered: bool) -> R
     let Some(first) = dictionaries.first() else {
         return Ok(None);
     };
-    let field = FieldType {
-        nullable: true,
-        ..FieldType::infer(&Field::new(name, first.data_type().clone(), false))?
-    };
+    let mut field = FieldType::infer(&Field::new(name, first.data_type().clone(), false))?;
+    field.nullable = true;
     let mut values = Column::empty(field.datatype, field.cell, false);
     let mut positions: HashMap<Vec<u8>, usize> = HashMap::new();
     let mut is_ordered = ordered;

@@ -8,7 +8,7 @@ use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, Int64Array, RecordBat
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use clap::Parser as _;
-use hyperslab::arrow::FieldType;
+use hyperslab::schema::Field;
 
 use super::infer;
 use crate::args::{Cli, Command};
@@ -62,9 +62,12 @@ fn import(bytes: &[u8], read: Read) {
     for attribute in &schema.attributes {
         let own = |e: &&hyperslab::schema::Enumeration| Some(&e.name) == attribute.enumeration.as_ref();
         let enumeration = enumerations.iter().find(own).cloned().map(Arc::new);
-        let field = FieldType::attribute(attribute, enumeration);
+        let field = Field {
+            enumeration,
+            ..Field::attribute(attribute, 0)
+        };
         if let Some(named) = table.take(|name| name == attribute.name) {
-            let _ = column(named, &field);
+            let _ = column(named, field);
         }
     }
 }

@@ -3,11 +3,12 @@
 use anyhow::{Context as _, Result, bail, ensure};
 use arrow_array::cast::AsArray as _;
 use arrow_array::{Array as _, ArrayRef};
-use arrow_schema::Field;
+use arrow_schema::Field as ArrowField;
 use hyperslab::arrow::{FieldType, Role};
 use hyperslab::internals::{calendar, suggest};
 use hyperslab::schema::{
-    ArrayType, Attribute, DEFAULT_LEVEL, Dimension, Enumeration, EnumerationRef, Filter, Layout, Pipeline, Schema,
+    ArrayType, Attribute, DEFAULT_LEVEL, Dimension, Enumeration, EnumerationRef, Field, Filter, Layout, Pipeline,
+    Schema,
 };
 use hyperslab::{CellCount, Datatype, Scalar, ScalarRange, schema_json};
 
@@ -285,16 +286,25 @@ pub(super) fn unfolded(found: Named) -> Result<Named> {
         return Ok(found);
     };
     let name = found.name.clone();
-    let field = FieldType {
-        nullable: false,
-        role: Some(Role::Dimension),
-        ..FieldType::infer(&Field::new(&name, first.values().data_type().clone(), false))?
-    };
-    let column = input::column(found, &field).with_context(|| no_nulls(&name))?;
+    let field = FieldType::infer(&ArrowField::new(&name, first.values().data_type().clone(), false))?;
+    let column = input::column(found, coordinates(field)).with_context(|| no_nulls(&name))?;
     Ok(Named {
         name,
         values: Values::Plain(column),
     })
+}
+
+/// The field of a column that becomes a dimension.
+fn coordinates(field: FieldType) -> FieldType {
+    FieldType {
+        role: Some(Role::Dimension),
+        field: Field {
+            nullable: false,
+            enumeration: None,
+            ..field.field
+        },
+        ..field
+    }
 }
 
 fn no_nulls(name: &str) -> String {
@@ -313,17 +323,11 @@ pub(super) fn ends(found: &mut Named, field: &FieldType, start: usize) -> Result
     if let Values::Summary(summary) = &found.values {
         return summary.ends.clone().context(none);
     }
-    let field = FieldType {
-        nullable: false,
-        role: Some(Role::Dimension),
-        enumeration: None,
-        ..field.clone()
-    };
     let taken = Named {
         name: name.clone(),
         values: std::mem::replace(&mut found.values, Values::Seen(Box::default())),
     };
-    let column = input::column(taken, &field).with_context(|| no_nulls(name))?;
+    let column = input::column(taken, coordinates(field.clone())).with_context(|| no_nulls(name))?;
     let physical = field.datatype.physical();
     let none_at = |i: &usize| {
         let value = Scalar::from_le_bytes(physical, column.cell(*i));
@@ -465,31 +469,24 @@ fn zstd() -> Pipeline {
 
 /// The type of a column; nullable only if it has nulls or is declared so.
 pub(super) fn field_of(named: &Named) -> Result<FieldType> {
-    let of = |datatype, cell, nullable| FieldType {
-        nullable,
-        ..FieldType::attribute(&Attribute::new(&named.name, datatype, cell), None)
+    let of = |datatype, cell, nullable| {
+        FieldType::from(Field {
+            nullable,
+            ..Field::new(&named.name, datatype, cell)
+        })
+    };
+    let stated = |field: &FieldType, nulls: bool| {
+        let mut field = field.clone();
+        field.nullable &= nulls || field.role.is_some();
+        field
     };
     Ok(match &named.values {
-        Values::Arrow(field, arrays) => {
-            let nulls = arrays.iter().any(|a| a.logical_null_count() > 0);
-            FieldType {
-                nullable: field.nullable && (nulls || field.role.is_some()),
-                ..field.clone()
-            }
-        }
-        Values::Summary(summary) => FieldType {
-            nullable: summary.field.nullable && (summary.nulls || summary.field.role.is_some()),
-            ..summary.field.clone()
-        },
+        Values::Arrow(field, arrays) => stated(field, arrays.iter().any(|a| a.logical_null_count() > 0)),
+        Values::Summary(summary) => stated(&summary.field, summary.nulls),
         Values::Plain(column) | Values::Typed(column, _) => of(column.datatype, column.cell, column.validity.is_some()),
         Values::Seen(guess) => {
             let datatype = guess.datatype();
-            let cell = if datatype.is_string() || datatype.is_opaque() {
-                CellCount::Var
-            } else {
-                CellCount::ONE
-            };
-            of(datatype, cell, guess.empty().is_some())
+            of(datatype, datatype.default_cell(), guess.empty().is_some())
         }
         Values::Text(..) => bail!("the cells of column '{}' were not looked at", named.name),
     })

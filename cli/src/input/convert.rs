@@ -3,12 +3,14 @@
 use anyhow::{Result, bail};
 use arrow_array::ArrayRef;
 use hyperslab::arrow::{FieldType, Form};
+use hyperslab::schema::Field;
 use hyperslab::{CellCount, Column};
 
 use super::{Named, Values, text};
 
 /// Converts a column to the type of `field`.
-pub(crate) fn column(named: Named, field: &FieldType) -> Result<Column> {
+pub(crate) fn column(named: Named, field: impl Into<FieldType>) -> Result<Column> {
+    let field = &field.into();
     match named.values {
         // Errors about text name the line and the column.
         Values::Text(text, lines, rounding) => text::column(&text, &lines, rounding, field),
@@ -48,8 +50,7 @@ fn plain(column: Column, field: &FieldType) -> Result<Column> {
     }
     if let (CellCount::Fixed(stored), CellCount::Fixed(taken)) = (column.cell, field.cell)
         && stored != taken
-        && !column.datatype.is_string()
-        && !column.datatype.is_opaque()
+        && !column.datatype.is_bytes()
     {
         let complex = if column.datatype.is_float() && (stored, taken) == (2, 1) {
             "; a complex number is two values: store its real and its imaginary part (numpy's .real and .imag) as two \
@@ -63,9 +64,10 @@ fn plain(column: Column, field: &FieldType) -> Result<Column> {
         );
     }
     // All other conversions go through Arrow, without loss.
-    let mut source = field.clone();
-    (source.datatype, source.cell, source.enumeration) = (column.datatype, column.cell, None);
-    source.nullable = column.validity.is_some();
+    let mut source = FieldType::from(Field {
+        nullable: column.validity.is_some(),
+        ..Field::new(&field.name, column.datatype, column.cell)
+    });
     // A numeric field gets the raw ticks of dates and times.
     if !source.is_natural(&column) || !field.datatype.is_temporal() && column.datatype.is_temporal() {
         source.form = Form::Raw;

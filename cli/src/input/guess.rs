@@ -202,7 +202,7 @@ impl Guess {
     }
 
     fn add_given(&mut self, line: u64, bytes: &[u8], datatype: Datatype) -> Result<()> {
-        if datatype.is_string() || datatype.is_opaque() {
+        if datatype.is_bytes() {
             return Ok(());
         }
         let found = utf8(bytes).and_then(|text| value(text, datatype));

@@ -290,7 +290,7 @@ fn arrow_files_and_streams_may_be_compressed() {
             assert!(bytes.len() < 4000, "{} bytes with {codec:?}", bytes.len());
             let table = read_arrow(bytes).unwrap();
             let field = FieldType::infer(schema.field(0)).unwrap();
-            let column = column(table.columns.into_iter().next().unwrap(), &field).unwrap();
+            let column = column(table.columns.into_iter().next().unwrap(), field).unwrap();
             assert_eq!(column, Column::from_values(hyperslab::Datatype::Int64, &values));
         }
     }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use hyperslab::arrow::FieldType;
 use hyperslab::internals::calendar;
+use hyperslab::schema::Field;
 use hyperslab::{CellCount, Column, Datatype, Physical, Scalar, ScalarRange};
 
 /// The lines on which the rows of a file start. Holds only rows that do not start on the line after the row before.
@@ -78,15 +78,11 @@ pub(super) fn is_exactly(text: &str, float: f64) -> bool {
 }
 
 /// Converts a column of text to the type of `field`.
-pub(super) fn column(text: &Column, lines: &Lines, rounding: Rounding, field: &FieldType) -> Result<Column> {
+pub(super) fn column(text: &Column, lines: &Lines, rounding: Rounding, field: &Field) -> Result<Column> {
     if let Some(e) = &field.enumeration {
-        let shown = FieldType {
-            enumeration: None,
-            ..plain(field, e.values.datatype, e.values.cell)
-        };
-        let shown = FieldType {
+        let shown = Field {
             nullable: true,
-            ..shown
+            ..Field::new(&field.name, e.values.datatype, e.values.cell)
         };
         let values = column(text, lines, rounding, &shown)?;
         let known: HashMap<&[u8], usize> = (0..e.values.len()).map(|i| (e.values.cell(i), i)).collect();
@@ -141,20 +137,11 @@ pub(super) fn column(text: &Column, lines: &Lines, rounding: Rounding, field: &F
     })
 }
 
-fn plain(field: &FieldType, datatype: Datatype, cell: CellCount) -> FieldType {
-    FieldType {
-        datatype,
-        cell,
-        fill: Vec::new(),
-        ..field.clone()
-    }
-}
-
 /// Builds a column from each cell's text; cells of fixed length are padded, empty ones may be null.
 fn cells(
     text: &Column,
     lines: &Lines,
-    field: &FieldType,
+    field: &Field,
     mut cell: impl FnMut(usize, &[u8], &mut Vec<u8>) -> Result<()>,
 ) -> Result<Column> {
     let mut data = Vec::new();
@@ -197,10 +184,10 @@ fn cells(
 }
 
 /// Appends the value of an empty cell in a field that is not nullable.
-fn nothing(field: &FieldType, out: &mut Vec<u8>) -> Result<()> {
+fn nothing(field: &Field, out: &mut Vec<u8>) -> Result<()> {
     let t = field.datatype;
     match t.physical() {
-        _ if t.is_string() || t.is_opaque() || field.cell.is_var() => {}
+        _ if t.is_bytes() || field.cell.is_var() => {}
         Physical::F32 => out.extend_from_slice(&f32::NAN.to_le_bytes()),
         Physical::F64 => out.extend_from_slice(&f64::NAN.to_le_bytes()),
         _ if t.is_temporal() => out.extend_from_slice(&i64::MIN.to_le_bytes()),

@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::error::{AtPath, Error, Result};
 use crate::filter::Key;
 use crate::format::enumeration::Enumeration;
+use crate::format::field::Field;
 use crate::format::metadata::{self, MetaValue};
 use crate::suggest;
 use crate::vfs::{join, side_by_side};
@@ -48,6 +49,21 @@ impl Array {
         let enumeration = Arc::new(self.load_enumeration(&reference.file).await?);
         loaded().insert(name.to_owned(), Arc::clone(&enumeration));
         Ok(enumeration)
+    }
+
+    /// The fields with these names, with the values of their enumerations in this snapshot.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if a name does not exist or is listed twice. Same as [`Array::enumeration`].
+    pub async fn fields(&self, names: &[String]) -> Result<Vec<Field>> {
+        let mut fields = Field::resolve(self.schema(), Some(names))?;
+        for field in &mut fields {
+            let attribute = field.attribute_index().and_then(|i| self.schema().attributes.get(i));
+            if let Some(name) = attribute.and_then(|a| a.enumeration.as_ref()) {
+                field.enumeration = Some(self.enumeration(name).await?);
+            }
+        }
+        Ok(fields)
     }
 
     /// Reads the enumeration in this file, which may belong to any schema of the array.

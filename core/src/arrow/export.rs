@@ -23,14 +23,12 @@ impl FieldType {
         let Some(e) = self.enumeration.as_ref().filter(|_| self.is_dictionary()) else {
             return Ok(None);
         };
-        let values = Self {
-            name: self.name.clone(),
-            ..Self::of_values(&e.values)
-        };
+        let mut values = Self::of_values(&e.values);
+        values.name.clone_from(&self.name);
         Ok(Some(values.array(&e.values, 0..e.values.len(), None)?))
     }
 
-    /// Converts a range of cells to an Arrow array of the type of [`FieldType::field`]. `dictionary` is the result of
+    /// Converts a range of cells to an Arrow array of the type of [`FieldType::arrow_field`]. `dictionary` is the result of
     /// [`FieldType::dictionary`].
     ///
     /// # Errors
@@ -53,7 +51,7 @@ impl FieldType {
         }
         let data = match dictionary {
             Some(values) if self.is_dictionary() => self.enumerated(column, cells, values)?,
-            _ if self.is_bytes() => self.bytes(column, cells)?,
+            _ if self.datatype.is_bytes() => self.bytes(column, cells)?,
             _ => self.numbers(column, cells)?,
         };
         Ok(make_array(data))
@@ -126,7 +124,7 @@ impl FieldType {
         };
         let width = self.datatype.size();
         self.check_range(column, cells.clone())?;
-        let builder = ArrayData::builder(self.field().data_type().clone()).len(cells.len());
+        let builder = ArrayData::builder(self.arrow_field().data_type().clone()).len(cells.len());
         let (values, builder) = match (self.cell, &column.offsets) {
             (CellCount::Fixed(n), _) => (
                 slice(cells.start * n as usize * width, cells.end * n as usize * width)?,

@@ -53,7 +53,7 @@ impl FieldType {
 
     fn column_of(&self, array: &ArrayRef) -> Result<Column> {
         let (mut data, mut offsets) = (Vec::new(), None);
-        if self.is_bytes() {
+        if self.datatype.is_bytes() {
             let mut ends = vec![0];
             for (i, cell) in self.byte_cells(array)?.into_iter().enumerate() {
                 self.append(&mut data, i, &cell)?;
@@ -263,7 +263,7 @@ impl FieldType {
         Error::invalid(format!(
             "field '{}' takes {}, not Arrow's {found}",
             self.name,
-            self.field().data_type()
+            self.arrow_field().data_type()
         ))
     }
 }

@@ -28,7 +28,7 @@ impl Table {
     pub fn new(fields: Vec<FieldType>, dense: bool) -> Result<Self> {
         let kind = if dense { "dense" } else { "sparse" };
         let metadata = HashMap::from([("tiledb.array_type".to_owned(), kind.to_owned())]);
-        let named: Vec<_> = fields.iter().map(FieldType::field).collect();
+        let named: Vec<_> = fields.iter().map(FieldType::arrow_field).collect();
         Ok(Self {
             schema: Arc::new(Schema::new_with_metadata(named, metadata)),
             dictionaries: fields.iter().map(FieldType::dictionary).collect::<Result<_>>()?,

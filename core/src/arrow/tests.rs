@@ -5,16 +5,29 @@ use arrow_array::types::{Date32Type, Int32Type, Int64Type};
 use arrow_array::{
     Array, ArrayRef, Date32Array, Float64Array, Int64Array, LargeStringArray, ListArray, TimestampNanosecondArray,
 };
-use arrow_schema::{DataType, Field};
+use arrow_schema::{DataType, Field as ArrowField};
 
 use super::{FieldType, Form, Role};
 use crate::column::{Column, typed};
 use crate::datatype::{CellCount, Datatype};
 use crate::format::attribute::Attribute;
 use crate::format::enumeration::Enumeration;
+use crate::format::field::Field;
 
 fn field(datatype: Datatype, cell: CellCount) -> FieldType {
-    FieldType::attribute(&Attribute::new("a", datatype, cell), None)
+    Field::attribute(&Attribute::new("a", datatype, cell), 0).into()
+}
+
+fn nullable(mut field: FieldType) -> FieldType {
+    field.nullable = true;
+    field
+}
+
+fn raw(field: FieldType) -> FieldType {
+    FieldType {
+        form: Form::Raw,
+        ..field
+    }
 }
 
 /// Converts to Arrow and back, using only the Arrow field and array.
@@ -22,13 +35,15 @@ fn field(datatype: Datatype, cell: CellCount) -> FieldType {
 fn round_trip(field: &FieldType, column: &Column) -> ArrayRef {
     let dictionary = field.dictionary().unwrap();
     let array = field.array(column, 0..column.len(), dictionary.as_ref()).unwrap();
-    assert_eq!(array.data_type(), field.field().data_type());
-    let mut back = FieldType::infer(&field.field()).unwrap();
+    assert_eq!(array.data_type(), field.arrow_field().data_type());
+    let mut back = FieldType::infer(&field.arrow_field()).unwrap();
     assert_eq!(
         (back.datatype, back.cell, back.role),
         (field.datatype, field.cell, field.role)
     );
-    (back.enumeration, back.fill, back.nullable) = (field.enumeration.clone(), field.fill.clone(), field.nullable);
+    back.enumeration.clone_from(&field.enumeration);
+    back.fill.clone_from(&field.fill);
+    back.nullable = field.nullable;
     let back = back.column(&array).unwrap();
     back.check("a").unwrap();
     assert_eq!((back.len(), &back.validity), (column.len(), &column.validity));
@@ -65,10 +80,7 @@ fn every_datatype_and_cell_count_round_trips() {
             let field = field(datatype, cell);
             assert!(field.is_natural(&column));
             round_trip(&field, &column);
-            let nullable = FieldType {
-                nullable: true,
-                ..field
-            };
+            let nullable = nullable(field);
             let validity = (0..column.len()).map(|i| u8::from(i != 1)).collect();
             let array = round_trip(&nullable, &column.with_validity(validity));
             assert!(array.is_null(1) && array.null_count() == 1);
@@ -161,20 +173,14 @@ fn dates_outside_the_range_of_arrow_need_raw_form() {
         assert!(!natural.is_natural(&beyond), "{datatype}");
         let error = natural.array(&beyond, 0..3, None).unwrap_err().to_string();
         assert!(error.contains("cell 1") && error.contains(".csv"), "{error}");
-        let raw = FieldType {
-            form: Form::Raw,
-            ..natural
-        };
+        let raw = raw(natural);
         let array = round_trip(&raw, &beyond);
         assert_eq!((array.data_type(), array.null_count()), (&DataType::Int64, 1));
         // The value of a null cell does not matter.
         let mut null = beyond.with_validity(vec![1, 0, 1]);
         null.data.truncate(16);
         null.validity = Some(vec![1, 0]);
-        let nullable = FieldType {
-            nullable: true,
-            ..field(datatype, CellCount::ONE)
-        };
+        let nullable = nullable(field(datatype, CellCount::ONE));
         assert!(nullable.is_natural(&null));
         round_trip(&nullable, &null);
     }
@@ -193,10 +199,7 @@ fn strings_that_are_not_text_need_raw_form() {
         let natural = field(datatype, CellCount::Var);
         assert!(!natural.is_natural(&column));
         assert!(natural.array(&column, 0..2, None).is_err());
-        let raw = FieldType {
-            form: Form::Raw,
-            ..natural
-        };
+        let raw = raw(natural);
         assert_eq!(*round_trip(&raw, &column).data_type(), DataType::Binary);
     }
 }
@@ -223,10 +226,7 @@ fn fixed_strings_lose_and_regain_their_padding() {
         ["ab", "", "xyz"]
     );
     // The raw form keeps the padding.
-    let raw = FieldType {
-        form: Form::Raw,
-        ..field(Datatype::Char, CellCount::Fixed(3))
-    };
+    let raw = raw(field(Datatype::Char, CellCount::Fixed(3)));
     let array = round_trip(&raw, &column);
     assert_eq!(array.as_binary::<i32>().value(0), b"ab\0");
 }
@@ -239,10 +239,9 @@ fn animals() -> FieldType {
         ordered: false,
         values,
     };
-    FieldType {
-        enumeration: Some(Arc::new(e)),
-        ..field(Datatype::Int32, CellCount::ONE)
-    }
+    let mut field = field(Datatype::Int32, CellCount::ONE);
+    field.enumeration = Some(Arc::new(e));
+    field
 }
 
 #[test]
@@ -254,7 +253,7 @@ fn enumerations_become_dictionaries_and_unknown_indices_nulls() {
     assert!(array.is_null(2) && !array.is_null(0));
     // pandas stores -1 for a missing category, even in nullable attributes.
     for nullable in [false, true] {
-        let field = FieldType { nullable, ..animals() };
+        let field = if nullable { self::nullable(animals()) } else { animals() };
         let mut column = Column::from_values(Datatype::Int32, &[-1_i32, 0]);
         column.validity = nullable.then(|| vec![1, 1]);
         assert!(field.is_natural(&column));
@@ -269,10 +268,7 @@ fn enumerations_become_dictionaries_and_unknown_indices_nulls() {
 fn an_index_without_a_value_needs_raw_form() {
     let column = Column::from_values(Datatype::Int32, &[1_i32, 7]);
     assert!(!animals().is_natural(&column));
-    let raw = FieldType {
-        form: Form::Raw,
-        ..animals()
-    };
+    let raw = raw(animals());
     assert_eq!(*round_trip(&raw, &column).data_type(), DataType::Int32);
 }
 
@@ -292,17 +288,8 @@ fn a_null_among_the_values_of_a_dictionary_is_a_null_cell() {
     let values: ArrayRef = Arc::new(LargeStringArray::from(vec![Some("dog"), None]));
     let keys = Int64Array::from(vec![Some(0), Some(1), None]);
     let array: ArrayRef = Arc::new(arrow_array::DictionaryArray::new(keys, values));
-    let text = FieldType {
-        nullable: true,
-        ..field(Datatype::StringUtf8, CellCount::Var)
-    };
-    for field in [
-        text,
-        FieldType {
-            nullable: true,
-            ..animals()
-        },
-    ] {
+    let text = nullable(field(Datatype::StringUtf8, CellCount::Var));
+    for field in [text, nullable(animals())] {
         let column = field.column(&array).unwrap();
         assert_eq!(column.validity, Some(vec![1, 0, 0]));
     }
@@ -383,7 +370,7 @@ fn nulls_within_a_cell_are_refused() {
 
 #[test]
 fn foreign_fields_get_the_nearest_type() {
-    let of = |t| FieldType::infer(&Field::new("x", t, true)).map(|f| (f.datatype, f.cell, f.role));
+    let of = |t| FieldType::infer(&ArrowField::new("x", t, true)).map(|f| (f.datatype, f.cell, f.role));
     assert_eq!(
         of(DataType::LargeUtf8).unwrap(),
         (Datatype::StringUtf8, CellCount::Var, None::<Role>)

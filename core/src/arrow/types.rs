@@ -1,17 +1,17 @@
 //! Field types and the Arrow fields that represent them.
 
 use std::collections::HashMap;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field};
+use arrow_schema::{DataType, Field as ArrowField};
 
 use super::time;
 use crate::column::Column;
 use crate::datatype::{CellCount, Datatype, Physical};
 use crate::error::{Error, Result};
 use crate::format::attribute::Attribute;
-use crate::format::domain::Dimension;
-use crate::format::enumeration::Enumeration;
+use crate::format::field::Field;
 use crate::limits::DEFAULT_FILL_BYTES_MAX;
 
 const DATATYPE: &str = "tiledb.datatype";
@@ -38,62 +38,54 @@ pub enum Form {
     Raw,
 }
 
-/// Everything that determines the Arrow type of a column.
+/// A field, and everything else that determines its Arrow type.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldType {
-    /// The field's name; may be empty.
-    pub name: String,
+    /// The field. An enumerated cell with its fill value may appear as null.
+    pub field: Field,
     /// Dimension or attribute; `None` if an Arrow table does not state it.
     pub role: Option<Role>,
-    /// The type of each value.
-    pub datatype: Datatype,
-    /// The number of values per cell.
-    pub cell: CellCount,
-    /// Whether cells may be null.
-    pub nullable: bool,
-    /// The enumeration of the field's integers.
-    pub enumeration: Option<Arc<Enumeration>>,
     /// Whether the order of the enumeration's values has a meaning, so that cells can be compared.
     pub ordered: bool,
-    /// The fill value of a cell. An enumerated cell with this value may appear as null.
-    pub fill: Vec<u8>,
     /// The Arrow representation of strings, enumerated integers, bool, dates and times.
     pub form: Form,
 }
 
+impl Deref for FieldType {
+    type Target = Field;
+
+    fn deref(&self) -> &Field {
+        &self.field
+    }
+}
+
+impl DerefMut for FieldType {
+    fn deref_mut(&mut self) -> &mut Field {
+        &mut self.field
+    }
+}
+
+impl From<Field> for FieldType {
+    fn from(field: Field) -> Self {
+        let role = |_| {
+            if field.is_dimension() {
+                Role::Dimension
+            } else {
+                Role::Attribute
+            }
+        };
+        Self {
+            role: field.id.map(role),
+            ordered: field.enumeration.as_ref().is_some_and(|e| e.ordered),
+            form: Form::Natural,
+            field,
+        }
+    }
+}
+
 impl FieldType {
-    /// The field of a dimension.
-    pub fn dimension(dimension: &Dimension) -> Self {
-        Self {
-            name: dimension.name.clone(),
-            role: Some(Role::Dimension),
-            datatype: dimension.datatype,
-            cell: dimension.cell,
-            nullable: false,
-            enumeration: None,
-            ordered: false,
-            fill: Vec::new(),
-            form: Form::Natural,
-        }
-    }
-
-    /// The field of an attribute and its enumeration, if any.
-    pub fn attribute(attribute: &Attribute, enumeration: Option<Arc<Enumeration>>) -> Self {
-        Self {
-            name: attribute.name.clone(),
-            role: Some(Role::Attribute),
-            datatype: attribute.datatype,
-            cell: attribute.cell,
-            nullable: attribute.nullable,
-            ordered: enumeration.as_ref().is_some_and(|e| e.ordered),
-            enumeration,
-            fill: attribute.fill.clone(),
-            form: Form::Natural,
-        }
-    }
-
     /// The Arrow field: type, nullability, and the metadata for an exact conversion back.
-    pub fn field(&self) -> Field {
+    pub fn arrow_field(&self) -> ArrowField {
         let cell = match self.cell {
             CellCount::Var => "var".to_owned(),
             CellCount::Fixed(n) => n.to_string(),
@@ -110,16 +102,16 @@ impl FieldType {
             };
             metadata.insert(ROLE.to_owned(), role.to_owned());
         }
-        Field::new(&self.name, self.arrow_type(), self.may_have_nulls())
+        ArrowField::new(&self.name, self.arrow_type(), self.may_have_nulls())
             .with_dict_is_ordered(self.ordered)
             .with_metadata(metadata)
     }
 
-    /// The field of an Arrow field. Without the metadata of [`FieldType::field`], the nearest TileDB type.
+    /// The field of an Arrow field. Without the metadata of [`FieldType::arrow_field`], the nearest TileDB type.
     ///
     /// # Errors
     /// [`Error::Unsupported`] names an Arrow type that no TileDB type can hold.
-    pub fn infer(field: &Field) -> Result<Self> {
+    pub fn infer(field: &ArrowField) -> Result<Self> {
         let (datatype, cell) = Self::values_of(field)?;
         check_fill(field.name(), cell.cell_bytes(datatype).unwrap_or(0) as u64)?;
         let role = match field.metadata().get(ROLE).map(String::as_str) {
@@ -127,25 +119,20 @@ impl FieldType {
             Some("attribute") => Some(Role::Attribute),
             _ => None,
         };
-        let fill = Attribute::new("", datatype, cell).fill;
+        let metadata = field.metadata().get(NULLABLE);
         Ok(Self {
-            name: field.name().clone(),
             role,
-            datatype,
-            cell,
-            nullable: field
-                .metadata()
-                .get(NULLABLE)
-                .map_or(field.is_nullable(), |n| n == "true"),
-            enumeration: None,
             ordered: field.dict_is_ordered().unwrap_or(false),
-            fill,
-            form: Form::Natural,
+            ..Self::from(Field {
+                nullable: metadata.map_or(field.is_nullable(), |n| n == "true"),
+                fill: Attribute::new("", datatype, cell).fill,
+                ..Field::new(field.name(), datatype, cell)
+            })
         })
     }
 
     /// The type of the values of an Arrow field, and the number of values per cell.
-    pub(super) fn values_of(field: &Field) -> Result<(Datatype, CellCount)> {
+    pub(super) fn values_of(field: &ArrowField) -> Result<(Datatype, CellCount)> {
         let (mut datatype, mut cell) = nearest(field.name(), field.data_type())?;
         if let Some(name) = field.metadata().get(DATATYPE) {
             datatype = Datatype::from_name(name)?;
@@ -175,7 +162,10 @@ impl FieldType {
     /// Whether the Arrow type and the size of a cell are the same for all values. Dates and times outside the range of
     /// Arrow are not considered.
     pub(crate) fn is_fixed(&self) -> bool {
-        self.enumeration.is_none() && !self.is_bytes() && self.datatype != Datatype::Bool && !self.cell.is_var()
+        self.enumeration.is_none()
+            && !self.datatype.is_bytes()
+            && self.datatype != Datatype::Bool
+            && !self.cell.is_var()
     }
 
     /// Whether cells can be null in Arrow. NaT is null too.
@@ -212,13 +202,8 @@ impl FieldType {
     }
 
     /// Whether cells appear as Utf8 when all of them are text.
-    pub(super) const fn is_text(&self) -> bool {
+    pub(super) fn is_text(&self) -> bool {
         self.datatype.is_string() || matches!(self.datatype, Datatype::GeomWkt)
-    }
-
-    /// Whether cells appear as Binary or Utf8.
-    pub(super) const fn is_bytes(&self) -> bool {
-        self.is_text() || self.datatype.is_opaque()
     }
 
     pub(super) fn is_dictionary(&self) -> bool {
@@ -233,17 +218,7 @@ impl FieldType {
 
     /// The field type of an enumeration's values.
     pub(super) fn of_values(values: &Column) -> Self {
-        let mut all = Self {
-            name: String::new(),
-            role: None,
-            datatype: values.datatype,
-            cell: values.cell,
-            nullable: false,
-            enumeration: None,
-            ordered: false,
-            fill: Vec::new(),
-            form: Form::Natural,
-        };
+        let mut all = Self::from(Field::new("", values.datatype, values.cell));
         if !all.is_natural(values) {
             all.form = Form::Raw;
         }
@@ -260,7 +235,7 @@ impl FieldType {
     }
 
     /// Whether Arrow stores the values as bits.
-    pub(super) const fn is_bits(&self) -> bool {
+    pub(super) fn is_bits(&self) -> bool {
         matches!((self.datatype, self.form), (Datatype::Bool, Form::Natural))
     }
 
@@ -272,10 +247,10 @@ impl FieldType {
         if self.is_text() && self.form == Form::Natural {
             return DataType::Utf8;
         }
-        if self.is_bytes() {
+        if self.datatype.is_bytes() {
             return DataType::Binary;
         }
-        let item = || Arc::new(Field::new("item", self.value_type(), true));
+        let item = || Arc::new(ArrowField::new("item", self.value_type(), true));
         match self.cell {
             CellCount::Fixed(1) => self.value_type(),
             CellCount::Fixed(n) => DataType::FixedSizeList(item(), i32::try_from(n).unwrap_or(i32::MAX)),

@@ -11,6 +11,7 @@ pub mod data_file;
 pub mod dimension_label;
 pub mod domain;
 pub mod enumeration;
+pub mod field;
 pub mod fragment;
 pub mod generic_tile;
 pub mod group;

@@ -132,7 +132,7 @@ fn untestable(datatype: Datatype, cell: CellCount) -> Option<String> {
                 .into(),
         ),
         _ if narrow => None,
-        CellCount::Fixed(_) if !datatype.is_string() && !datatype.is_opaque() => None,
+        CellCount::Fixed(_) if !datatype.is_bytes() => None,
         _ => Some(format!(
             "holds {datatype}, which libtiledb cannot test: its readers would fail to read the array"
         )),

@@ -36,7 +36,7 @@ pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: 
             ..Query::default()
         };
         let fields = Arc::clone(draft.fields());
-        let donors = CopySources::new(array.schema(), &grid, &fields)?;
+        let donors = CopySources::new(array.schema(), &grid, &fields);
         let source = array.with_fragments(run.to_vec());
         let query = source.resolve_dense(&query, &|f| donors.sections(f)).await?;
         let reader = Reader {

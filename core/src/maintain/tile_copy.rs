@@ -17,10 +17,9 @@ use crate::format::tile::chunks;
 use crate::geometry::grid::Axis;
 use crate::geometry::{Grid, Span};
 use crate::query::Aggregate;
-use crate::query::field::Field;
 use crate::query::summary::StatisticsQuery;
 use crate::query::tile::{Extent, StoredField, TileRef};
-use crate::write::field::{Field as WrittenField, Fields};
+use crate::write::field::{Fields, WrittenField};
 use crate::write::pack::PackedTile;
 use crate::write::stats::{Kinds, MinMax, TileStats};
 
@@ -33,8 +32,6 @@ pub(super) struct CopySources {
     grid: Grid,
     /// The fields of the new fragment.
     fields: Arc<Fields>,
-    /// The same fields, as the query layer names them.
-    named: Vec<Field>,
 }
 
 /// A fragment whose tiles may be copied.
@@ -61,14 +58,12 @@ pub(super) struct CopiedTile {
 
 impl CopySources {
     /// For a new fragment with these fields and this schema.
-    pub(super) fn new(schema: &Arc<Schema>, grid: &Grid, fields: &Arc<Fields>) -> Result<Self> {
-        let named = fields.list.iter().map(|f| Field::named(schema, &f.name));
-        Ok(Self {
+    pub(super) fn new(schema: &Arc<Schema>, grid: &Grid, fields: &Arc<Fields>) -> Self {
+        Self {
             schema: Arc::clone(schema),
             grid: grid.clone(),
             fields: Arc::clone(fields),
-            named: named.collect::<Result<_>>()?,
-        })
+        }
     }
 
     /// The index sections that [`CopySource::tile`] needs in addition to those of reads.
@@ -85,18 +80,19 @@ impl CopySources {
         if !self.wrote_alike(fragment) || !self.has_whole_tile(fragment) {
             return None;
         }
-        let field = |(field, named): (&WrittenField, &'a Field)| {
+        let field = |written: &'a WrittenField| {
+            let field = &written.field;
             let kinds = Kinds::of(field);
             let has_none = kinds.min_max == MinMax::None && !kinds.sum && !field.nullable;
             // A sum uses all statistics of a field.
-            let question = StatisticsQuery::new(Aggregate::Sum, named, fragment);
-            let coded = codes_strings(&field.filters, &self.fields.format_of(field));
+            let question = StatisticsQuery::new(Aggregate::Sum, field, fragment);
+            let coded = codes_strings(&written.filters, &self.fields.format_of(written));
             (has_none || question.is_some()).then_some(DonorField {
                 question: question.filter(|_| !has_none),
                 coded,
             })
         };
-        let fields = self.fields.list.iter().zip(&self.named).map(field);
+        let fields = self.fields.list.iter().map(field);
         Some(CopySource {
             fragment,
             fields: fields.collect::<Option<_>>()?,

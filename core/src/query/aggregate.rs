@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::datatype::{CellCount, Datatype, Physical};
 use crate::error::{Error, Result};
-use crate::query::field::Field;
+use crate::format::field::Field;
 use crate::query::summary::Summary;
 use crate::scalar::Scalar;
 
@@ -148,13 +148,8 @@ mod tests {
     fn check(aggregate: Aggregate, columns: &[Column], expect: Option<Scalar>) {
         let first = &columns[0];
         let field = Field {
-            name: "a".into(),
-            kind: crate::query::field::FieldKind::Attribute(0),
-            datatype: first.datatype,
-            cell: first.cell,
             nullable: first.validity.is_some(),
-            fill: Vec::new(),
-            fill_valid: false,
+            ..Field::new("a", first.datatype, first.cell)
         };
         let mut a = Accumulator::new(aggregate, &field).unwrap();
         let needs = Needs::of([aggregate].into_iter());

@@ -3,7 +3,6 @@
 mod aggregate;
 pub(crate) mod condition;
 pub(crate) mod dense;
-pub(crate) mod field;
 mod read;
 mod sparse;
 pub(crate) mod summary;

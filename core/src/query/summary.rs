@@ -15,10 +15,10 @@
 use crate::array::Fragment;
 use crate::array::index::Section;
 use crate::datatype::{CellCount, Datatype, Physical};
+use crate::format::field::Field;
 use crate::format::fragment::slots::FieldId;
 use crate::format::fragment::stats::TileValues;
 use crate::query::aggregate::{Aggregate, is_text};
-use crate::query::field::Field;
 use crate::scalar::Scalar;
 
 /// A bound far below the limit of doubles (1.8e308). A sum of doubles that stays below it did not overflow.
@@ -80,7 +80,7 @@ fn kind(field: &Field) -> Kind {
     if is_text(field.datatype, field.cell) {
         return if plain_text { Kind::Text } else { Kind::Other };
     }
-    if field.cell != CellCount::ONE || field.datatype.is_opaque() || field.datatype.is_string() {
+    if field.cell != CellCount::ONE || field.datatype.is_bytes() {
         return Kind::Other;
     }
     if field.datatype.is_float() {
@@ -161,7 +161,7 @@ impl<'a> StatisticsQuery<'a> {
         }
         let physical = self.field.datatype.physical();
         let number = usize::try_from(tile).ok()?;
-        let end = |values: Option<&TileValues>| Some(values?.get(number, self.field.width())?.to_vec());
+        let end = |values: Option<&TileValues>| Some(values?.get(number, self.field.cell_bytes())?.to_vec());
         let (min, max) = (end(index.mins(slot))?, end(index.maxs(slot))?);
         match kind(self.field) {
             Kind::Text => {

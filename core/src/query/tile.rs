@@ -23,6 +23,7 @@ use crate::datatype::{CellCount, Datatype};
 use crate::error::{AtPath, Error, Malformed, Result};
 use crate::filter::{Key, TileFormat, codes_strings, decode_offsets_tile, decode_tile, decode_var_tile};
 use crate::format::cursor::Decoded;
+use crate::format::field::stored_type;
 use crate::format::fragment::footer::List;
 use crate::format::fragment::slots::FieldId;
 use crate::format::pipeline::Pipeline;
@@ -68,19 +69,8 @@ pub(crate) struct Extent {
 impl StoredField {
     /// The field `id` of `fragment`, if the fragment has it.
     pub(crate) fn new(fragment: &Arc<Fragment>, id: FieldId) -> Option<Self> {
-        let schema = &fragment.schema;
         let slot = fragment.slots.index(id)?;
-        let (datatype, cell, nullable) = match id {
-            FieldId::Attribute(i) => schema.attributes.get(i).map(|a| (a.datatype, a.cell, a.nullable))?,
-            FieldId::Dimension(i) => schema.dimensions.get(i).map(|d| (d.datatype, d.cell, false))?,
-            FieldId::Coords => {
-                let dims = u32::try_from(schema.dimensions.len()).ok()?;
-                (schema.dimensions.first()?.datatype, CellCount::Fixed(dims), false)
-            }
-            FieldId::Timestamps | FieldId::DeleteTimestamps | FieldId::DeleteConditions => {
-                (Datatype::Uint64, CellCount::ONE, false)
-            }
-        };
+        let (datatype, cell, nullable) = stored_type(&fragment.schema, id)?;
         Some(Self {
             files: fragment.files(id, slot, cell, nullable),
             fragment: Arc::clone(fragment),

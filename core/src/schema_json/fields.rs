@@ -3,9 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::read::{Entry, choice};
-use super::value::{
-    cell_from_json, cell_to_json, is_text, number_from_json, number_to_json, range_from_json, range_to_json,
-};
+use super::value::{cell_from_json, cell_to_json, number_from_json, number_to_json, range_from_json, range_to_json};
 use super::{filters, name_of};
 use crate::column::Column;
 use crate::datatype::{CellCount, Datatype};
@@ -82,15 +80,6 @@ fn dimension_cell(datatype: Datatype) -> CellCount {
     }
 }
 
-/// The default number of values per cell of an attribute or enumeration. Text has variable length.
-fn attribute_cell(datatype: Datatype) -> CellCount {
-    if is_text(datatype) {
-        CellCount::Var
-    } else {
-        CellCount::ONE
-    }
-}
-
 pub(super) fn dimension_to_json(d: &Dimension) -> Value {
     let mut out = Object::new(&d.name, d.datatype, d.cell, dimension_cell(d.datatype));
     if let Some(domain) = &d.domain {
@@ -154,10 +143,10 @@ fn pipeline(entry: &Entry<'_>) -> Result<Pipeline> {
 }
 
 pub(super) fn attribute_to_json(a: &Attribute) -> Value {
-    let mut out = Object::new(&a.name, a.datatype, a.cell, attribute_cell(a.datatype));
+    let mut out = Object::new(&a.name, a.datatype, a.cell, a.datatype.default_cell());
     out.put_if(a.nullable, "nullable", || json!(true));
     let default = Attribute::new("", a.datatype, a.cell).fill;
-    let plain = a.fill == default && (is_text(a.datatype) || a.cell != CellCount::ONE);
+    let plain = a.fill == default && (a.datatype.is_bytes() || a.cell != CellCount::ONE);
     out.put_if(!plain, "fill", || cell_to_json(&a.fill, a.datatype, a.cell));
     out.put_if(a.fill_valid, "fill_valid", || json!(true));
     out.put_if(a.order != DataOrder::Unordered, "order", || {
@@ -185,7 +174,7 @@ pub(super) fn attribute_from_json(entry: &Entry<'_>) -> Result<Attribute> {
         "filters",
     ])?;
     let datatype = datatype(entry)?;
-    let cell = cell_count(entry, attribute_cell(datatype))?;
+    let cell = cell_count(entry, datatype.default_cell())?;
     if cell
         .cell_bytes(datatype)
         .is_some_and(|n| n as u64 > crate::limits::DEFAULT_FILL_BYTES_MAX)
@@ -213,12 +202,7 @@ pub(super) fn enumeration_to_json(name: &str, all: &[Enumeration]) -> Value {
     let Some(e) = all.iter().find(|e| e.name == name) else {
         return json!({ "name": name });
     };
-    let mut out = Object::new(
-        name,
-        e.values.datatype,
-        e.values.cell,
-        attribute_cell(e.values.datatype),
-    );
+    let mut out = Object::new(name, e.values.datatype, e.values.cell, e.values.datatype.default_cell());
     out.put_if(e.ordered, "ordered", || json!(true));
     let values = (0..e.values.len()).map(|i| cell_to_json(e.values.cell(i), e.values.datatype, e.values.cell));
     out.put("values", values.collect());
@@ -232,7 +216,7 @@ pub(super) fn enumeration_from_json(entry: &Entry<'_>) -> Result<Enumeration> {
         return Err(Error::invalid(format!("{}: {why}", entry.at)));
     }
     let datatype = datatype(entry)?;
-    let cell = cell_count(entry, attribute_cell(datatype))?;
+    let cell = cell_count(entry, datatype.default_cell())?;
     let items = entry.need("values")?.items()?;
     let cells = items
         .iter()
@@ -262,7 +246,7 @@ fn label_uri(index: usize) -> String {
 const LABEL_ATTRIBUTE: &str = "label";
 
 pub(super) fn label_to_json(l: &DimensionLabel, index: usize, schema: &Schema) -> Value {
-    let mut out = Object::new(&l.name, l.datatype, l.cell, attribute_cell(l.datatype));
+    let mut out = Object::new(&l.name, l.datatype, l.cell, l.datatype.default_cell());
     let dimension = schema
         .dimensions
         .get(l.dimension as usize)
@@ -309,7 +293,7 @@ pub(super) fn label_from_json(entry: &Entry<'_>, schema: &Schema) -> Result<Dime
             .get("order")
             .map_or(Ok(DataOrder::Increasing), |e| choice(&e, ORDERS))?,
         datatype,
-        cell: cell_count(entry, attribute_cell(datatype))?,
+        cell: cell_count(entry, datatype.default_cell())?,
         external: entry.bool("external")?,
     })
 }

@@ -116,7 +116,7 @@ pub(super) fn range_from_json(entry: &Entry<'_>, datatype: Datatype, cell: CellC
 
 /// Formats a cell: text, a number, or a list of numbers.
 pub(super) fn cell_to_json(bytes: &[u8], datatype: Datatype, cell: CellCount) -> Value {
-    if is_text(datatype) {
+    if datatype.is_bytes() {
         return text_to_json(bytes, datatype);
     }
     let one = |bytes: &[u8]| {
@@ -142,7 +142,7 @@ pub(crate) fn cell_text(bytes: &[u8], datatype: Datatype, cell: CellCount) -> St
 
 /// Parses a cell. For a fixed cell, the number of bytes must match.
 pub(super) fn cell_from_json(entry: &Entry<'_>, datatype: Datatype, cell: CellCount) -> Result<Vec<u8>> {
-    let bytes = if is_text(datatype) || entry.value.is_object() {
+    let bytes = if datatype.is_bytes() || entry.value.is_object() {
         text_from_json(entry, datatype)?
     } else if entry.value.is_array() {
         let values = entry.items()?;
@@ -165,11 +165,6 @@ pub(super) fn cell_from_json(entry: &Entry<'_>, datatype: Datatype, cell: CellCo
         }
         _ => Ok(bytes),
     }
-}
-
-/// Whether cells are strings or opaque bytes rather than numbers.
-pub(super) fn is_text(datatype: Datatype) -> bool {
-    datatype.is_string() || datatype.is_opaque()
 }
 
 fn text_to_json(bytes: &[u8], datatype: Datatype) -> Value {

@@ -123,7 +123,7 @@ impl Contents {
                 let made = || read_cells(slice, layout.block(index));
                 (layout.bytes(index), self.piece((id, index + 1), made).await?)
             } else {
-                let made = || async { Ok(Bytes::from(slice.encoder()?.trailer(layout.places()))) };
+                let made = || async { Ok(Bytes::from(slice.encoder()?.trailer(&mut layout.places()))) };
                 let place = layout.blocks_bytes..layout.size - header;
                 (place, self.piece((id, 0), made).await?)
             };

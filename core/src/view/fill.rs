@@ -20,12 +20,12 @@ use super::tiles::readable;
 use crate::array::index::Section;
 use crate::array::{Array, Fragment};
 use crate::datatype::{Datatype, Physical};
+use crate::format::field::Field;
 use crate::format::metadata::MetaValue;
 use crate::format::schema::Attribute;
 use crate::geometry::grid::Grid;
 use crate::geometry::region::without;
 use crate::query::Aggregate;
-use crate::query::field::Field;
 use crate::query::summary::{StatisticsQuery, Summary};
 use crate::scalar::Scalar;
 

@@ -178,18 +178,11 @@ pub(super) fn slices_readme(snapshot: &Snapshot) -> String {
          \x20 `30.5:40`, `a:f`, `2020-01:2020-03`.\n\
          - An omitted end is the end of the non-empty domain. `a..b` is the same as `a:b`, and `_` the same as `:`.\n\
          - Name attributes before an `@`: `a,b@0:10.npy`. Escape special characters as in URLs: `%2C` is a comma.\n\n\
-         | ending | contents |\n|---|---|\n\
-         | npy | numpy, also for `np.load(…, mmap_mode=\"r\")`; a structured array for several attributes |\n\
-         | bin | the values without a header, little-endian, row-major |\n\
-         | csv, tsv | one line per cell, coordinates first |\n\
-         | json, jsonl | one object per cell |\n",
+         | ending | contents |\n|---|---|\n",
     );
-    if Format::ALL.iter().any(|f| f.extension() == "arrow") {
-        out.push_str("| arrow | an Arrow file, for pandas, polars, duckdb |\n");
-    }
+    out.push_str(&Format::described());
     out.push_str(
-        "\
-         | png | an image of one attribute over two dimensions; a single coordinate removes a dimension |\n\n\
+        "\n\
          File sizes are exact. Text files, and Arrow files with text, bool or enumerations, are limited to 256 MiB. If a file cannot be opened, run `getfattr -n user.hyperslab.error .` in this folder for the reason.\n",
     );
     out

@@ -378,8 +378,7 @@ impl View {
             slice = slice.with_cells(cells);
         }
         if format.lists_coordinates() {
-            let labels = labels(&snapshot.array, &slice.fields).await?;
-            slice = slice.with_labels(&labels);
+            slice.frame.fields = snapshot.array.fields(&slice.fields).await?;
         }
         let layout = slice.fixed_layout()?;
         let slice = Arc::new(slice);
@@ -452,21 +451,6 @@ async fn enumerations(array: &Array) -> Result<Vec<Enumeration>> {
     let mut found = Vec::new();
     for reference in &array.schema().enumerations {
         found.push(Enumeration::clone(&*array.enumeration(&reference.name).await?));
-    }
-    Ok(found)
-}
-
-/// Loads the enumerations of the fields.
-async fn labels(array: &Array, fields: &[String]) -> Result<Vec<(String, Arc<Enumeration>)>> {
-    let mut found = Vec::new();
-    for field in fields {
-        if let Some(name) = array
-            .schema()
-            .attribute(field)
-            .and_then(|(_, a)| a.enumeration.as_ref())
-        {
-            found.push((field.clone(), array.enumeration(name).await?));
-        }
     }
     Ok(found)
 }

@@ -1,17 +1,15 @@
 //! A slice of an array in a file format: the queries that read it, and the layout of the file. Pure.
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use super::encode::{Encoder, Field, Format, Frame};
+use super::encode::{Encode, Format, Frame};
 use super::node::{self, Snapshot};
 use super::selection::{Axis, Selection, shown_name};
 use super::window;
 use crate::array::Array;
-use crate::datatype::{CellCount, Datatype};
 use crate::error::{Error, Result};
-use crate::format::enumeration::Enumeration;
-use crate::format::schema::{Layout, Schema};
+use crate::format::field::Field;
+use crate::format::schema::Layout;
 use crate::limits;
 use crate::query::{Query, Region};
 use crate::scalar::{Scalar, ScalarRange};
@@ -63,11 +61,7 @@ impl Slice {
     /// [`Error::InvalidArgument`] if the format cannot represent the slice.
     pub(super) fn new(snapshot: &Snapshot, selection: Selection, format: Format) -> Result<Self> {
         let schema = snapshot.array.schema();
-        let fields = field_names(schema, &selection, format);
-        let described = fields
-            .iter()
-            .map(|name| describe(schema, name))
-            .collect::<Result<Vec<_>>>()?;
+        let fields = format.fields(schema, selection.attributes.as_deref());
         let full_shape = if schema.is_dense() { selection.shape() } else { vec![0] };
         let shown = |axis: &&Axis| !axis.single;
         let shape = match (schema.is_dense(), format.lists_coordinates()) {
@@ -84,13 +78,14 @@ impl Slice {
             snapshot: snapshot.clone(),
             format,
             selection,
-            fields,
             full_shape,
             frame: Frame {
-                fields: described,
+                fields: Field::resolve(schema, Some(&fields))?,
                 shape,
                 dense: schema.is_dense(),
+                column_major: false,
             },
+            fields,
         };
         slice.encoder()?;
         Ok(slice)
@@ -103,17 +98,6 @@ impl Slice {
         self
     }
 
-    /// Sets the enumerations of fields.
-    pub(super) fn with_labels(mut self, labels: &[(String, Arc<Enumeration>)]) -> Self {
-        for field in &mut self.frame.fields {
-            field.labels = labels
-                .iter()
-                .find(|(name, _)| *name == field.name)
-                .map(|(_, e)| Arc::clone(e));
-        }
-        self
-    }
-
     pub(super) const fn array(&self) -> &Array {
         &self.snapshot.array
     }
@@ -122,8 +106,8 @@ impl Slice {
         self.array().schema().is_dense()
     }
 
-    pub(super) fn encoder(&self) -> Result<Encoder> {
-        Encoder::new(self.format, &self.frame)
+    pub(super) fn encoder(&self) -> Result<Box<dyn Encode>> {
+        self.format.encoder(&self.frame)
     }
 
     /// The query for the whole slice.
@@ -149,7 +133,7 @@ impl Slice {
         let encoder = self.encoder()?;
         let (true, Some(runs)) = (self.is_dense(), encoder.runs()) else {
             let known = encoder.size();
-            let least = known.unwrap_or(0).max(self.bytes_at_least(&encoder));
+            let least = known.unwrap_or(0).max(self.bytes_at_least(&*encoder));
             let limit = known.map_or(MEASURED_BYTES_MAX, |_| RENDERED_BYTES_MAX);
             return if least > limit {
                 Err(self.too_large(least, limit))
@@ -308,7 +292,7 @@ impl Slice {
 
     /// A lower bound of the file size in bytes. Text counts syntax, one digit per number, and the coordinates. Other
     /// formats count fixed-size values, and 2 bytes per variable-length value.
-    fn bytes_at_least(&self, encoder: &Encoder) -> u64 {
+    fn bytes_at_least(&self, encoder: &dyn Encode) -> u64 {
         let cells = self.frame.cells().unwrap_or(u64::MAX);
         let text = encoder.text_bytes_at_least();
         if text > 0 {
@@ -319,7 +303,7 @@ impl Slice {
             };
             return cells.saturating_mul(text).saturating_add(coordinates);
         }
-        let of = |f: &Field| f.cell.cell_bytes(f.datatype).unwrap_or(2) as u64;
+        let of = |f: &Field| f.cell_bytes().unwrap_or(2) as u64;
         let width: u64 = self.frame.fields.iter().map(of).sum();
         cells.saturating_mul(width)
     }
@@ -410,48 +394,4 @@ impl FixedLayout {
         };
         (0..self.blocks()).map(place)
     }
-}
-
-/// The fields that a file of `format` shows, in order.
-fn field_names(schema: &Schema, selection: &Selection, format: Format) -> Vec<String> {
-    let dimensions = schema.dimensions.iter().map(|d| d.name.clone());
-    let named = match &selection.attributes {
-        Some(names) => names.clone(),
-        None => schema.attributes.iter().map(|a| a.name.clone()).collect(),
-    };
-    let with_coordinates = format.lists_coordinates() || (!schema.is_dense() && selection.attributes.is_none());
-    if !with_coordinates {
-        return named;
-    }
-    let attributes = named.into_iter().filter(|n| schema.dimension(n).is_none());
-    dimensions.chain(attributes).collect()
-}
-
-fn describe(schema: &Schema, name: &str) -> Result<Field> {
-    if let Some((_, a)) = schema.attribute(name) {
-        return Ok(Field {
-            name: a.name.clone(),
-            datatype: a.datatype,
-            cell: a.cell,
-            nullable: a.nullable,
-            fill: a.fill.clone(),
-            labels: None,
-        });
-    }
-    let (_, d) = schema
-        .dimension(name)
-        .ok_or_else(|| Error::invalid(format!("there is no field '{name}'")))?;
-    let cell = if d.datatype == Datatype::StringAscii {
-        CellCount::Var
-    } else {
-        d.cell
-    };
-    Ok(Field {
-        name: d.name.clone(),
-        datatype: d.datatype,
-        cell,
-        nullable: false,
-        fill: Vec::new(),
-        labels: None,
-    })
 }

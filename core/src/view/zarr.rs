@@ -43,7 +43,7 @@ pub(super) fn members(schema: &Schema) -> Vec<(String, Member)> {
     let Some(grid) = Grid::new(schema).ok().filter(|_| schema.is_dense()) else {
         return found;
     };
-    let shown = |a: &&Attribute| is_number(a.datatype) && !a.cell.is_var();
+    let shown = |a: &&Attribute| !a.datatype.is_bytes() && !a.cell.is_var();
     let attributes: Vec<&Attribute> = schema.attributes.iter().filter(shown).collect();
     let names: Vec<&str> = attributes.iter().map(|a| a.name.as_str()).collect();
     for (a, (name, valid)) in attributes.iter().zip(column_names(&names)) {
@@ -239,10 +239,6 @@ const fn unit(datatype: Datatype) -> Option<&'static str> {
         Datatype::DatetimeNs | Datatype::TimeNs => "nanoseconds",
         _ => return None,
     })
-}
-
-const fn is_number(datatype: Datatype) -> bool {
-    !datatype.is_string() && !datatype.is_opaque()
 }
 
 fn values_a_cell(schema: &Schema, attribute: &str) -> u64 {

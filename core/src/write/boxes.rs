@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use super::buffer_pool::BufferPool;
 use super::cells::{TileCells, Values};
-use super::field::Field;
 use super::pack::PackedTile;
 use super::tiler::{Tiles, consecutive};
 use crate::column::Column;
 use crate::error::{Error, Result};
+use crate::format::field::Field;
 use crate::geometry::region::{self, Span};
 use crate::geometry::{CopyPlan, Frame, Grid, TileBox};
 use crate::limits;

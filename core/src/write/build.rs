@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::field::Fields;
+use super::field::{Fields, WrittenField};
 use super::pack::PackedTile;
 use super::stats::{self, Kinds, MinMax, TileStats};
+use crate::format::field::Field;
 use crate::format::fragment::metadata_file::{FieldMetadata, FragmentMetadata};
 use crate::format::fragment::rtree::{Level, RTree};
 use crate::format::fragment::stats::TileValues;
@@ -105,7 +106,7 @@ impl MetadataBuilder {
             self.mbrs.iter().for_each(|mbr| leaves.push(mbr));
             RTree::build(leaves)
         };
-        let metadata = |(field, build): (&super::field::Field, FieldBuild)| (field.id, build.finish(field));
+        let metadata = |(f, build): (&WrittenField, FieldBuild)| (f.id, build.finish(&f.field));
         let by_id: BTreeMap<_, _> = fields.list.iter().zip(self.fields).map(metadata).collect();
         FragmentMetadata {
             version: fields.version,
@@ -122,7 +123,7 @@ impl MetadataBuilder {
 }
 
 impl FieldBuild {
-    fn finish(self, field: &super::field::Field) -> FieldMetadata {
+    fn finish(self, field: &Field) -> FieldMetadata {
         let kinds = Kinds::of(field);
         let ends = |of: fn(&TileStats) -> &Option<Vec<u8>>| match (kinds.min_max, field.cell_bytes()) {
             (MinMax::None, _) => TileValues::default(),

@@ -125,7 +125,7 @@ impl Draft {
             .fields
             .list
             .iter()
-            .map(|f| f.cell_bytes().unwrap_or(32) as u64)
+            .map(|f| f.field.cell_bytes().unwrap_or(32) as u64)
             .sum();
         let cells = if count > 0 { tiles.cells(0).max(1) } else { 1 };
         let noted = self.fields.list.len() as u64 * limits::TILE_NOTES_BYTES;

@@ -5,20 +5,18 @@ use crate::column::Column;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{Error, Result};
 use crate::filter::{Key, Nonces, TileFormat};
+use crate::format::field::Field;
 use crate::format::fragment::slots::FieldId;
 use crate::format::pipeline::Pipeline;
 use crate::format::schema::{ArrayType, Schema};
 use crate::format::version::Version;
 use crate::suggest;
 
-/// One field: the type of its cells and the filters of its tiles.
+/// A field of the fragment, and the filters of its tiles.
 #[derive(Debug, Clone)]
-pub(crate) struct Field {
+pub(crate) struct WrittenField {
     pub(crate) id: FieldId,
-    pub(crate) name: String,
-    pub(crate) datatype: Datatype,
-    pub(crate) cell: CellCount,
-    pub(crate) nullable: bool,
+    pub(crate) field: Field,
     pub(crate) filters: Pipeline,
     /// The type the filters treat the cells as.
     pub(crate) filtered_as: (Datatype, CellCount),
@@ -32,7 +30,7 @@ pub(crate) const DELETE_CONDITIONS: &str = "__delete_condition_index";
 /// Everything that packing needs apart from the cells.
 #[derive(Debug)]
 pub(crate) struct Fields {
-    pub(crate) list: Vec<Field>,
+    pub(crate) list: Vec<WrittenField>,
     pub(crate) version: Version,
     pub(crate) offsets_filters: Pipeline,
     pub(crate) validity_filters: Pipeline,
@@ -52,42 +50,34 @@ impl Fields {
         key: Option<&Key>,
         seed: [u8; 32],
     ) -> Self {
-        let attributes = schema.attributes.iter().enumerate().map(|(i, a)| Field {
-            id: FieldId::Attribute(i),
-            name: a.name.clone(),
-            datatype: a.datatype,
-            cell: a.cell,
-            nullable: a.nullable,
-            filters: a.filters.clone(),
-            filtered_as: (a.datatype, a.cell),
-        });
+        let written = |field: Field, id, filters: &Pipeline| WrittenField {
+            id,
+            filtered_as: (field.datatype, field.cell),
+            field,
+            filters: filters.clone(),
+        };
+        let attributes = schema.attributes.iter().enumerate();
+        let attributes = attributes.map(|(i, a)| written(Field::attribute(a, i), FieldId::Attribute(i), &a.filters));
         let stored = if kind == ArrayType::Dense {
             0
         } else {
             schema.dimensions.len()
         };
-        let dimensions = schema.dimensions.iter().take(stored).enumerate().map(|(i, d)| Field {
-            id: FieldId::Dimension(i),
-            name: d.name.clone(),
-            datatype: d.datatype,
-            cell: d.cell,
-            nullable: false,
-            filters: schema.dimension_filters(d).clone(),
-            filtered_as: (d.datatype, d.cell),
+        let dimensions = schema.dimensions.iter().take(stored).enumerate().map(|(i, d)| {
+            let filters = schema.dimension_filters(d);
+            written(Field::dimension(d, i), FieldId::Dimension(i), filters)
         });
-        let special = special.iter().map(|&id| Field {
-            id,
-            name: match id {
+        let special = special.iter().map(|&id| {
+            let name = match id {
                 FieldId::DeleteTimestamps => DELETE_TIMESTAMPS,
                 FieldId::DeleteConditions => DELETE_CONDITIONS,
                 _ => TIMESTAMPS,
+            };
+            let field = Field::new(name, Datatype::Uint64, CellCount::ONE);
+            WrittenField {
+                filtered_as: schema.times_as(Version::CURRENT),
+                ..written(field, id, &schema.coords_filters)
             }
-            .to_owned(),
-            datatype: Datatype::Uint64,
-            cell: CellCount::ONE,
-            nullable: false,
-            filters: schema.coords_filters.clone(),
-            filtered_as: schema.times_as(Version::CURRENT),
         });
         Self {
             list: attributes.chain(dimensions).chain(special).collect(),
@@ -105,7 +95,7 @@ impl Fields {
     }
 
     /// The tile format for the filter pipeline of a field.
-    pub(crate) fn format_of(&self, field: &Field) -> TileFormat<'_> {
+    pub(crate) fn format_of(&self, field: &WrittenField) -> TileFormat<'_> {
         self.format(field.filtered_as.0, field.filtered_as.1)
     }
 
@@ -125,8 +115,8 @@ impl Fields {
     pub(crate) fn arrange(&self, columns: Vec<(String, Column)>) -> Result<(Vec<Column>, usize)> {
         let mut found: Vec<Option<Column>> = vec![None; self.list.len()];
         for (name, column) in columns {
-            let Some(i) = self.list.iter().position(|f| f.name == name) else {
-                let known: Vec<&str> = self.list.iter().map(|f| f.name.as_str()).collect();
+            let Some(i) = self.list.iter().position(|f| f.field.name == name) else {
+                let known: Vec<&str> = self.list.iter().map(|f| f.field.name.as_str()).collect();
                 return Err(Error::invalid(suggest::unknown("field", &name, &known)));
             };
             if found[i].replace(column).is_some() {
@@ -134,7 +124,7 @@ impl Fields {
             }
         }
         let mut out: Vec<Column> = Vec::with_capacity(found.len());
-        for (field, column) in self.list.iter().zip(found) {
+        for (WrittenField { field, .. }, column) in self.list.iter().zip(found) {
             let column = column.ok_or_else(|| {
                 Error::invalid(format!(
                     "field '{}' is missing; a write needs all of {}",
@@ -142,13 +132,13 @@ impl Fields {
                     self.names()
                 ))
             })?;
-            let column = field.check(column)?;
+            let column = fitted(field, column)?;
             if let Some(first) = out.first().filter(|first| first.len() != column.len()) {
                 return Err(Error::invalid(format!(
                     "field '{}' has {} cells, field '{}' has {}",
                     field.name,
                     column.len(),
-                    self.list[0].name,
+                    self.list[0].field.name,
                     first.len()
                 )));
             }
@@ -161,41 +151,34 @@ impl Fields {
     fn names(&self) -> String {
         self.list
             .iter()
-            .map(|f| format!("'{}'", f.name))
+            .map(|f| format!("'{}'", f.field.name))
             .collect::<Vec<_>>()
             .join(", ")
     }
 }
 
-impl Field {
-    /// Bytes of a cell; `None` for variable-length cells.
-    pub(crate) fn cell_bytes(&self) -> Option<usize> {
-        self.cell.cell_bytes(self.datatype)
+/// Checks that the column fits the field. A column without validity has no nulls.
+fn fitted(field: &Field, mut column: Column) -> Result<Column> {
+    let name = &field.name;
+    if (column.datatype, column.cell) != (field.datatype, field.cell) {
+        return Err(Error::invalid(format!(
+            "field '{name}' is {} with {} a cell, but the column is {} with {}; convert the column",
+            field.datatype, field.cell, column.datatype, column.cell
+        )));
     }
-
-    /// Checks that the column fits the field. A column without validity has no nulls.
-    fn check(&self, mut column: Column) -> Result<Column> {
-        let name = &self.name;
-        if (column.datatype, column.cell) != (self.datatype, self.cell) {
+    column.check(name)?;
+    match (&column.validity, field.nullable) {
+        (None, true) => column.validity = Some(vec![1; column.len()]),
+        (Some(v), false) if v.contains(&0) => {
             return Err(Error::invalid(format!(
-                "field '{name}' is {} with {} a cell, but the column is {} with {}; convert the column",
-                self.datatype, self.cell, column.datatype, column.cell
+                "field '{name}' is not nullable, but the column has nulls; replace them with values"
             )));
         }
-        column.check(name)?;
-        match (&column.validity, self.nullable) {
-            (None, true) => column.validity = Some(vec![1; column.len()]),
-            (Some(v), false) if v.contains(&0) => {
-                return Err(Error::invalid(format!(
-                    "field '{name}' is not nullable, but the column has nulls; replace them with values"
-                )));
-            }
-            (Some(_), false) => column.validity = None,
-            (Some(v), true) if v.iter().any(|&b| b > 1) => {
-                return Err(Error::invalid(format!("field '{name}': validity bytes must be 0 or 1")));
-            }
-            _ => {}
+        (Some(_), false) => column.validity = None,
+        (Some(v), true) if v.iter().any(|&b| b > 1) => {
+            return Err(Error::invalid(format!("field '{name}': validity bytes must be 0 or 1")));
         }
-        Ok(column)
+        _ => {}
     }
+    Ok(column)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 
-use super::field::Fields;
+use super::field::{Fields, WrittenField};
 use super::pack::PackedTile;
 use crate::error::Result;
 use crate::format::data_file::{self, FieldFile};
@@ -34,14 +34,14 @@ struct File {
 impl Files {
     pub(super) fn new(vfs: Arc<dyn Vfs>, dir: &str, schema: &Schema, fields: &Fields, sync: bool) -> Self {
         let mut files = Vec::new();
-        for field in &fields.list {
+        for WrittenField { id, field, .. } in &fields.list {
             let parts = [
                 Some(FieldFile::Fixed),
                 field.cell.is_var().then_some(FieldFile::Var),
                 field.nullable.then_some(FieldFile::Validity),
             ];
             for part in parts.into_iter().flatten() {
-                let path = join(dir, &data_file::file_name(schema, fields.version, field.id, part));
+                let path = join(dir, &data_file::file_name(schema, fields.version, *id, part));
                 files.push(File {
                     path,
                     parts: Vec::new(),

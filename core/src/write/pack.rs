@@ -5,12 +5,12 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::cells::TileCells;
-use super::field::{Field, Fields};
+use super::field::{Fields, WrittenField};
 use super::stats::{StatsBuilder, TileStats};
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{AtPath, Result};
 use crate::filter::{self, TileEncoder};
-use crate::format::fragment::slots::FieldId;
+use crate::format::field::Field;
 use crate::key;
 use crate::scalar::{Scalar, ScalarRange};
 
@@ -31,22 +31,21 @@ pub(crate) struct PackedTile {
 /// Packs one tile. `live` are the cells that are not padding; `capacity` is the number of cells the tile has room for.
 pub(crate) fn pack(
     fields: &Fields,
-    field: &Field,
+    written: &WrittenField,
     cells: &TileCells<'_>,
     live: &[Range<usize>],
     capacity: u64,
 ) -> Result<PackedTile> {
+    let WrittenField { field, filters, .. } = written;
     let mut tally = StatsBuilder::new(field, cells.validity.as_deref(), live);
-    let range = matches!(field.id, FieldId::Dimension(_))
-        .then(|| bounds(field, cells))
-        .flatten();
+    let range = field.is_dimension().then(|| bounds(field, cells)).flatten();
     let named = || format!("field '{}'", field.name);
-    let f = fields.format_of(field);
+    let f = fields.format_of(written);
     let (fixed, var) = match &cells.offsets {
         None => {
             // One pass over each chunk, while its gathered cells are still in the CPU cache.
             let mut encode = || {
-                let mut tile = TileEncoder::new(&field.filters, &f, &fields.nonces, cells.values.bytes(), |n| {
+                let mut tile = TileEncoder::new(filters, &f, &fields.nonces, cells.values.bytes(), |n| {
                     fields.spare.take(n)
                 })?;
                 cells.values.chunks(tile.chunk_bytes(), |chunk| {
@@ -60,8 +59,8 @@ pub(crate) fn pack(
         Some(offsets) => {
             let data = cells.values.whole();
             tally.add_var(&data, offsets);
-            let var = filter::encode_var_tile(&data, offsets, &field.filters, &f, &fields.nonces).at(&named())?;
-            let starts = if filter::codes_strings(&field.filters, &f) {
+            let var = filter::encode_var_tile(&data, offsets, filters, &f, &fields.nonces).at(&named())?;
+            let starts = if filter::codes_strings(filters, &f) {
                 // The string filter stores the lengths with the strings, so the offsets tile has no chunks.
                 0_u64.to_le_bytes().to_vec()
             } else {

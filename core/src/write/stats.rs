@@ -3,11 +3,10 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use super::field::Field;
 use super::number::Number;
 use crate::column::typed;
 use crate::datatype::{CellCount, Datatype, Physical};
-use crate::format::fragment::slots::FieldId;
+use crate::format::field::Field;
 use crate::format::fragment::stats::FieldStats;
 use crate::with_type;
 
@@ -32,12 +31,12 @@ impl Kinds {
         let text = matches!(field.datatype, Char | StringAscii);
         let opaque = field.datatype.is_opaque() || (field.datatype.is_string() && !text);
         let one = field.cell == CellCount::ONE;
-        let min_max = match field.id {
-            FieldId::Coords | FieldId::Dimension(_) => MinMax::None,
-            _ if text => MinMax::Bytes,
+        let min_max = match field.is_dimension() {
+            true => MinMax::None,
+            false if text => MinMax::Bytes,
             // Write and delete timestamps are treated like an attribute of their type.
-            _ if one && !opaque => MinMax::Numbers,
-            _ => MinMax::None,
+            false if one && !opaque => MinMax::Numbers,
+            false => MinMax::None,
         };
         Self {
             min_max,
@@ -247,19 +246,10 @@ const fn sum_kind(physical: Physical) -> SumKind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::pipeline::Pipeline;
     use proptest::prelude::*;
 
     fn field(datatype: Datatype) -> Field {
-        Field {
-            id: FieldId::Attribute(0),
-            name: "a".into(),
-            datatype,
-            cell: CellCount::ONE,
-            nullable: false,
-            filters: Pipeline::default(),
-            filtered_as: (datatype, CellCount::ONE),
-        }
+        Field::new("a", datatype, CellCount::ONE)
     }
 
     fn stats<T: bytemuck::Pod>(datatype: Datatype, values: &[T], validity: Option<&[u8]>) -> (TileStats, FieldStats) {

@@ -5,11 +5,12 @@ use std::ops::Range;
 
 use super::buffer_pool::BufferPool;
 use super::cells::{TileCells, Values};
-use super::field::{Field, Fields};
+use super::field::Fields;
 use super::pack::{self, PackedTile};
 use crate::column::Column;
 use crate::cpu::Cpu;
 use crate::error::Result;
+use crate::format::field::Field;
 
 /// Cells that can be cut into tiles. Each tile of each field can be cut independently.
 pub(crate) trait Tiles: Send + Sync {
@@ -55,7 +56,7 @@ pub(crate) fn pack_range(
             return Ok(stored);
         }
         let field = &fields.list[number];
-        let cells = tiles.cut(field, number, tile, &fields.spare)?;
+        let cells = tiles.cut(&field.field, number, tile, &fields.spare)?;
         let packed = pack::pack(fields, field, &cells, &tiles.live(tile), tiles.capacity(tile));
         cells.values.recycle(&fields.spare);
         packed
@@ -184,18 +185,11 @@ impl Tiles for Permuted {
 pub(super) mod tests {
     use super::*;
     use crate::datatype::{CellCount, Datatype};
-    use crate::format::fragment::slots::FieldId;
-    use crate::format::pipeline::Pipeline;
 
     pub(in crate::write) fn field(datatype: Datatype, cell: CellCount, nullable: bool) -> Field {
         Field {
-            id: FieldId::Attribute(0),
-            name: "a".into(),
-            datatype,
-            cell,
             nullable,
-            filters: Pipeline::default(),
-            filtered_as: (datatype, cell),
+            ..Field::new("a", datatype, cell)
         }
     }
 

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::values::{FieldType, cell_bytes, enumeration_indexes, exact};
+use super::values::{cell_bytes, enumeration_indexes, exact, is_number};
 use super::{CompareOp, Condition};
 use crate::calendar;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{Error, Result};
 use crate::format::attribute::display_name;
 use crate::format::enumeration::Enumeration;
+use crate::format::field::Field;
 use crate::format::schema::Schema;
 use crate::scalar::Scalar;
 use crate::suggest;
@@ -95,18 +96,15 @@ fn unknown(schema: &Schema, name: &str) -> Error {
     Error::invalid(format!("condition: {}", suggest::unknown("field", name, &known)))
 }
 
-fn field_type(schema: &Schema, enumerations: &BTreeMap<String, Arc<Enumeration>>, name: &str) -> Result<FieldType> {
-    let (datatype, cell) = schema.type_of(name).ok_or_else(|| unknown(schema, name))?;
-    let named = schema.attribute(name).and_then(|(_, a)| a.enumeration.as_ref());
-    let loaded = |e: &String| {
-        let found = enumerations.get(e).cloned();
-        found.ok_or_else(|| Error::invalid(format!("enumeration '{e}' is not loaded")))
-    };
-    Ok(FieldType {
-        datatype,
-        cell,
-        enumeration: named.map(loaded).transpose()?,
-    })
+/// The field that a condition calls `name`, with the values of its enumeration.
+fn find(schema: &Schema, enumerations: &BTreeMap<String, Arc<Enumeration>>, name: &str) -> Result<Field> {
+    let name = field_name(schema, name);
+    let mut field = Field::find(schema, name).ok_or_else(|| unknown(schema, name))?;
+    if let Some(e) = schema.attribute(name).and_then(|(_, a)| a.enumeration.as_ref()) {
+        let loaded = enumerations.get(e).cloned();
+        field.enumeration = Some(loaded.ok_or_else(|| Error::invalid(format!("enumeration '{e}' is not loaded")))?);
+    }
+    Ok(field)
 }
 
 /// Binds `condition` to the fields of `schema`. `enumerations` must include the enumerations of its fields.
@@ -128,61 +126,55 @@ pub(crate) fn bind(
         Condition::And(children) => Ok(Bound::And(all(children)?)),
         Condition::Or(children) => Ok(Bound::Or(all(children)?)),
         Condition::Not(inner) => bind(&inner.negated(), schema, enumerations),
-        Condition::IsNull { field, negated } => {
-            let field = field_name(schema, field);
-            field_type(schema, enumerations, field)?;
-            Ok(Bound::Test(field.to_owned(), Test::Null(*negated)))
-        }
-        Condition::Compare { field, op, value } => {
-            let field = field_name(schema, field);
-            bind_compare(field, *op, value, &field_type(schema, enumerations, field)?)
-        }
-        Condition::In { field, values, negated } => {
-            let field = field_name(schema, field);
-            bind_in(field, values, *negated, &field_type(schema, enumerations, field)?)
-        }
+        Condition::IsNull { field, negated } => Ok(Bound::Test(
+            find(schema, enumerations, field)?.name,
+            Test::Null(*negated),
+        )),
+        Condition::Compare { field, op, value } => bind_compare(&find(schema, enumerations, field)?, *op, value),
+        Condition::In { field, values, negated } => bind_in(&find(schema, enumerations, field)?, values, *negated),
     }
 }
 
-fn bind_compare(field: &str, op: CompareOp, value: &Scalar, ty: &FieldType) -> Result<Bound> {
-    let test = |t| Ok(Bound::Test(field.to_owned(), t));
-    if let Some(e) = &ty.enumeration {
+fn bind_compare(field: &Field, op: CompareOp, value: &Scalar) -> Result<Bound> {
+    let test = |t| Ok(Bound::Test(field.name.clone(), t));
+    if let Some(e) = &field.enumeration {
         let ranked = !matches!(op, CompareOp::Eq | CompareOp::Ne);
         if ranked && !e.ordered {
             return Err(Error::invalid(format!(
-                "condition: the values of '{field}' have no order; use == or !="
+                "condition: the values of '{}' have no order; use == or !=",
+                field.name
             )));
         }
-        return match enumeration_indexes(field, std::slice::from_ref(value), e)?
+        return match enumeration_indexes(&field.name, std::slice::from_ref(value), e)?
             .first()
             .copied()
             .flatten()
         {
-            Some(i) => number_test(field, op, &Scalar::U64(i), ty.datatype),
+            Some(i) => number_test(field, op, &Scalar::U64(i)),
             None if op == CompareOp::Ne => test(Test::ANY_VALUE),
             None => Ok(Bound::Always(false)),
         };
     }
-    if !ty.is_number() {
-        let value = cell_bytes(field, value, ty)?;
-        let single = ty.datatype == Datatype::Char && ty.cell == CellCount::ONE && value.len() <= 1;
+    if !is_number(field) {
+        let value = cell_bytes(field, value)?;
+        let single = field.datatype == Datatype::Char && field.cell == CellCount::ONE && value.len() <= 1;
         return test(if single {
             Test::FirstByte(op, value.first().map_or(0, |&byte| byte as i8))
         } else {
-            Test::Bytes(op, unpadded(value, ty))
+            Test::Bytes(op, unpadded(value, field))
         });
     }
-    if let Some(text) = date_word(value, ty.datatype) {
-        return date_test(field, op, text, ty.datatype);
+    if let Some(text) = date_word(value, field.datatype) {
+        return date_test(field, op, text);
     }
-    number_test(field, op, value, ty.datatype)
+    number_test(field, op, value)
 }
 
-fn bind_in(field: &str, values: &[Scalar], negated: bool, ty: &FieldType) -> Result<Bound> {
-    let name = field.to_owned();
-    if let Some(e) = &ty.enumeration {
-        let indexes = enumeration_indexes(field, values, e)?;
-        let index = |i: u64| Scalar::from_i128(ty.datatype, i128::from(i));
+fn bind_in(field: &Field, values: &[Scalar], negated: bool) -> Result<Bound> {
+    let name = field.name.clone();
+    if let Some(e) = &field.enumeration {
+        let indexes = enumeration_indexes(&field.name, values, e)?;
+        let index = |i: u64| Scalar::from_i128(field.datatype, i128::from(i));
         let found: Vec<Scalar> = indexes.into_iter().flatten().filter_map(index).collect();
         return Ok(match (found.is_empty(), negated) {
             (false, _) => Bound::Test(name, Test::Numbers(found, negated)),
@@ -190,17 +182,17 @@ fn bind_in(field: &str, values: &[Scalar], negated: bool, ty: &FieldType) -> Res
             (true, false) => Bound::Always(false),
         });
     }
-    if !ty.is_number() {
-        let bytes = |v| Ok(unpadded(cell_bytes(field, v, ty)?, ty));
+    if !is_number(field) {
+        let bytes = |v| Ok(unpadded(cell_bytes(field, v)?, field));
         let values = values.iter().map(bytes).collect::<Result<_>>()?;
         return Ok(Bound::Test(name, Test::ByteStrings(values, negated)));
     }
-    let dates = values.iter().any(|v| date_word(v, ty.datatype).is_some());
+    let dates = values.iter().any(|v| date_word(v, field.datatype).is_some());
     if dates {
         let op = if negated { CompareOp::Ne } else { CompareOp::Eq };
         let member = |v: &Scalar| match v.as_bytes() {
             Some(text) if is_nat(text) => Ok(Bound::Test(name.clone(), Test::Number(op, NOT_A_TIME))),
-            _ => bind_compare(field, op, v, ty),
+            _ => bind_compare(field, op, v),
         };
         let mut each = values.iter().map(member).collect::<Result<Vec<_>>>()?;
         // Dates between two values of the type equal none.
@@ -217,17 +209,18 @@ fn bind_in(field: &str, values: &[Scalar], negated: bool, ty: &FieldType) -> Res
     }
     let mut fitting = Vec::new();
     for value in values {
-        fitting.extend(exact(field, value, ty.datatype)?);
+        fitting.extend(exact(&name, value, field.datatype)?);
     }
     Ok(Bound::Test(name, Test::Numbers(fitting, negated)))
 }
 
 /// A comparison with a number of any type. If the field's type cannot represent the number, it is replaced by the
 /// nearest number that gives the same result: for integers, `x > 2.5` becomes `x >= 3`.
-fn number_test(field: &str, op: CompareOp, value: &Scalar, datatype: Datatype) -> Result<Bound> {
-    let test = |t| Ok(Bound::Test(field.to_owned(), t));
-    if let Some(v) = exact(field, value, datatype)? {
-        return Ok(compare(field, op, v, datatype));
+fn number_test(field: &Field, op: CompareOp, value: &Scalar) -> Result<Bound> {
+    let datatype = field.datatype;
+    let test = |t| Ok(Bound::Test(field.name.clone(), t));
+    if let Some(v) = exact(&field.name, value, datatype)? {
+        return Ok(compare(field, op, v));
     }
     // The value is between two integers, outside the range of the type, or NaN.
     let nearest = value.as_f64().unwrap_or(f64::NAN);
@@ -253,12 +246,7 @@ fn number_test(field: &str, op: CompareOp, value: &Scalar, datatype: Datatype) -
     // The cast must saturate.
     let whole = value.as_i128().unwrap_or(bound as i128);
     match Scalar::from_i128(datatype, whole) {
-        Some(v) => Ok(compare(
-            field,
-            if below { CompareOp::Le } else { CompareOp::Ge },
-            v,
-            datatype,
-        )),
+        Some(v) => Ok(compare(field, if below { CompareOp::Le } else { CompareOp::Ge }, v)),
         None if (whole > 0) == below && datatype.is_temporal() => test(Test::Number(CompareOp::Ne, NOT_A_TIME)),
         None if (whole > 0) == below => test(Test::ANY_VALUE),
         None => Ok(Bound::Always(false)),
@@ -279,9 +267,9 @@ fn is_nat(text: &[u8]) -> bool {
 }
 
 /// A comparison with a value of the field's type. NaN and NaT satisfy only `!=`, on either side of the comparison.
-fn compare(field: &str, op: CompareOp, v: Scalar, datatype: Datatype) -> Bound {
-    let test = |t| Bound::Test(field.to_owned(), t);
-    let dated = datatype.is_temporal();
+fn compare(field: &Field, op: CompareOp, v: Scalar) -> Bound {
+    let test = |t| Bound::Test(field.name.clone(), t);
+    let dated = field.datatype.is_temporal();
     if dated && v == NOT_A_TIME || v.as_f64().is_some_and(f64::is_nan) {
         return if op == CompareOp::Ne {
             test(Test::ANY_VALUE)
@@ -297,28 +285,28 @@ fn compare(field: &str, op: CompareOp, v: Scalar, datatype: Datatype) -> Bound {
 }
 
 /// A comparison with a date in text form, which may name a period: `t == '2020'` means any time in 2020.
-fn date_test(field: &str, op: CompareOp, text: &[u8], datatype: Datatype) -> Result<Bound> {
+fn date_test(field: &Field, op: CompareOp, text: &[u8]) -> Result<Bound> {
     if is_nat(text) {
-        return Ok(compare(field, op, NOT_A_TIME, datatype));
+        return Ok(compare(field, op, NOT_A_TIME));
     }
     let text = std::str::from_utf8(text).map_err(|_| Error::invalid("condition: the date is not valid UTF-8"))?;
-    let (first, last) =
-        calendar::starts(text, datatype).map_err(|e| Error::invalid(format!("condition on '{field}': {e}")))?;
-    let test = |op, v: i64| Bound::Test(field.to_owned(), Test::Number(op, Scalar::I64(v)));
+    let (first, last) = calendar::starts(text, field.datatype)
+        .map_err(|e| Error::invalid(format!("condition on '{}': {e}", field.name)))?;
+    let test = |op, v: i64| Bound::Test(field.name.clone(), Test::Number(op, Scalar::I64(v)));
     Ok(match op {
-        CompareOp::Lt | CompareOp::Ge => compare(field, op, Scalar::I64(first), datatype),
+        CompareOp::Lt | CompareOp::Ge => compare(field, op, Scalar::I64(first)),
         CompareOp::Eq | CompareOp::Ne if first == last => test(op, first),
         CompareOp::Eq if first > last => Bound::Always(false),
-        CompareOp::Ne if first > last => Bound::Test(field.to_owned(), Test::ANY_VALUE),
-        CompareOp::Le | CompareOp::Gt => compare(field, op, Scalar::I64(last), datatype),
+        CompareOp::Ne if first > last => Bound::Test(field.name.clone(), Test::ANY_VALUE),
+        CompareOp::Le | CompareOp::Gt => compare(field, op, Scalar::I64(last)),
         CompareOp::Eq => Bound::And(vec![test(CompareOp::Ge, first), test(CompareOp::Le, last)]),
         CompareOp::Ne => Bound::Or(vec![test(CompareOp::Lt, first), test(CompareOp::Gt, last)]),
     })
 }
 
 /// Removes the zero padding of a value for a fixed-length cell, because cells are compared without it.
-pub(super) fn unpadded(mut value: Vec<u8>, ty: &FieldType) -> Vec<u8> {
-    if !ty.cell.is_var() {
+pub(super) fn unpadded(mut value: Vec<u8>, field: &Field) -> Vec<u8> {
+    if !field.cell.is_var() {
         let end = value.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1);
         value.truncate(end);
     }

@@ -4,8 +4,8 @@ use super::CompareOp;
 use super::bind::{Bound, Test};
 use crate::array::Fragment;
 use crate::array::index::Section;
+use crate::format::field::Field;
 use crate::query::aggregate::Aggregate;
-use crate::query::field::Field;
 use crate::query::summary::StatisticsQuery;
 use crate::scalar::Scalar;
 

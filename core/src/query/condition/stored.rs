@@ -2,10 +2,11 @@
 
 use super::CompareOp;
 use super::bind::{Bound, Test, unpadded};
-use super::values::FieldType;
+use super::values::is_number;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::Malformed;
 use crate::format::condition::StoredCondition;
+use crate::format::field::Field;
 use crate::format::schema::Schema;
 use crate::scalar::{Scalar, ScalarRange};
 
@@ -21,12 +22,7 @@ pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Resul
             .collect::<Result<Vec<_>, _>>()
     };
     let known = |field: &str| {
-        let plain = |(datatype, cell)| FieldType {
-            datatype,
-            cell,
-            enumeration: None,
-        };
-        schema.type_of(field).map(plain).ok_or_else(|| {
+        Field::find(schema, field).ok_or_else(|| {
             let why = format!(
                 "it tests '{field}', which the array does not have at this time; read the array at a time when it has \
                  the field, or add the field again"
@@ -34,10 +30,13 @@ pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Resul
             Malformed::unsupported("delete condition", why)
         })
     };
-    let number = |field: &str, ty: &FieldType, value: &[u8]| {
-        Scalar::from_le_bytes(ty.datatype.physical(), value).ok_or_else(|| {
-            let (found, size) = (value.len(), ty.datatype.size());
-            let what = format!("it tests '{field}', whose values have {size} bytes, with a value of {found} bytes");
+    let number = |field: &Field, value: &[u8]| {
+        Scalar::from_le_bytes(field.datatype.physical(), value).ok_or_else(|| {
+            let (found, size) = (value.len(), field.datatype.size());
+            let what = format!(
+                "it tests '{}', whose values have {size} bytes, with a value of {found} bytes",
+                field.name
+            );
             if matches!(found, 1 | 2 | 4 | 8) {
                 let why = "the field was dropped and added again with another type; read the array at an earlier time";
                 return Malformed::unsupported("delete condition", format!("{what}; {why}"));
@@ -53,33 +52,37 @@ pub(crate) fn bind_stored(condition: &StoredCondition, schema: &Schema) -> Resul
         StoredCondition::Always(b) => Ok(Bound::Always(*b)),
         StoredCondition::And(children) => Ok(Bound::And(all(children)?)),
         StoredCondition::Or(children) => Ok(Bound::Or(all(children)?)),
-        StoredCondition::Compare { field, op, value } => Ok(match known(field)? {
-            // A test of null. Libtiledb stores it without a value, and most releases cannot read it back. For
-            // variable-length fields it is identical to a test of the empty string.
-            ty if value.is_empty() && !ty.cell.is_var() && matches!(op, CompareOp::Eq | CompareOp::Ne) => {
-                Bound::Test(field.clone(), Test::Null(*op == CompareOp::Ne))
-            }
-            ty if ty.is_number() => Bound::Test(field.clone(), Test::Number(*op, number(field, &ty, value)?)),
-            ty => Bound::Test(field.clone(), stored_text(*op, value, &ty)),
-        }),
-        StoredCondition::In { field, negated, values } => Ok(match known(field)? {
-            ty if ty.is_number() => {
-                let values = values.iter().map(|v| number(field, &ty, v)).collect::<Result<_, _>>()?;
-                Bound::Test(field.clone(), Test::NumberBytes(values, *negated))
-            }
-            ty => {
-                let values = values.iter().map(|v| unpadded(v.clone(), &ty)).collect();
-                Bound::Test(field.clone(), Test::ByteStrings(values, *negated))
-            }
-        }),
+        StoredCondition::Compare { field, op, value } => {
+            let field = known(field)?;
+            let test = match (op, is_number(&field)) {
+                // A test of null. Libtiledb stores it without a value, and most releases cannot read it back. For
+                // variable-length fields it is identical to a test of the empty string.
+                (CompareOp::Eq | CompareOp::Ne, _) if value.is_empty() && !field.cell.is_var() => {
+                    Test::Null(*op == CompareOp::Ne)
+                }
+                (_, true) => Test::Number(*op, number(&field, value)?),
+                (_, false) => stored_text(*op, value, &field),
+            };
+            Ok(Bound::Test(field.name, test))
+        }
+        StoredCondition::In { field, negated, values } => {
+            let field = known(field)?;
+            let test = if is_number(&field) {
+                let values = values.iter().map(|v| number(&field, v));
+                Test::NumberBytes(values.collect::<Result<_, _>>()?, *negated)
+            } else {
+                Test::ByteStrings(values.iter().map(|v| unpadded(v.clone(), &field)).collect(), *negated)
+            };
+            Ok(Bound::Test(field.name, test))
+        }
     }
 }
 
 /// Creates a test of text as libtiledb evaluates it for deletes. That evaluation determines the content of the array.
-fn stored_text(op: CompareOp, value: &[u8], ty: &FieldType) -> Test {
-    match (ty.datatype, value.first()) {
-        (Datatype::Char, Some(&first)) if !ty.cell.is_var() => Test::FirstByte(op, first as i8),
-        (Datatype::StringAscii | Datatype::StringUtf8, _) if !ty.cell.is_var() => Test::Padded(op, value.to_vec()),
+fn stored_text(op: CompareOp, value: &[u8], field: &Field) -> Test {
+    match (field.datatype, value.first()) {
+        (Datatype::Char, Some(&first)) if !field.cell.is_var() => Test::FirstByte(op, first as i8),
+        (Datatype::StringAscii | Datatype::StringUtf8, _) if !field.cell.is_var() => Test::Padded(op, value.to_vec()),
         _ => Test::Bytes(op, value.to_vec()),
     }
 }

@@ -1,7 +1,6 @@
 //! Converts the values of a condition to a field's type.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use hashlink::DefaultHashBuilder;
 
@@ -10,26 +9,17 @@ use crate::calendar;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{Error, Result};
 use crate::format::enumeration::Enumeration;
+use crate::format::field::Field;
 use crate::scalar::Scalar;
 
-/// The type of a field's values.
-pub(super) struct FieldType {
-    pub(super) datatype: Datatype,
-    pub(super) cell: CellCount,
-    pub(super) enumeration: Option<Arc<Enumeration>>,
+/// Whether a cell is compared as a single number instead of as bytes.
+pub(super) fn is_number(field: &Field) -> bool {
+    field.cell == CellCount::ONE && (!field.datatype.is_bytes() || matches!(field.datatype.size(), 2 | 4))
 }
 
-impl FieldType {
-    /// Whether a cell is compared as a single number instead of as bytes.
-    pub(super) fn is_number(&self) -> bool {
-        self.cell == CellCount::ONE && !self.datatype.is_string() && !self.datatype.is_opaque()
-            || self.cell == CellCount::ONE && matches!(self.datatype.size(), 2 | 4)
-    }
-
-    /// Whether cells are lists of numbers.
-    fn holds_numbers(&self) -> bool {
-        self.cell != CellCount::ONE && !self.datatype.is_string() && !self.datatype.is_opaque()
-    }
+/// Whether cells are lists of numbers.
+fn holds_numbers(field: &Field) -> bool {
+    field.cell != CellCount::ONE && !field.datatype.is_bytes()
 }
 
 /// Converts `value` to a number of `datatype`; `None` if there is no such number. Literals for `float32` are rounded,
@@ -56,29 +46,27 @@ pub(super) fn exact(field: &str, value: &Scalar, datatype: Datatype) -> Result<O
 }
 
 /// The bytes of a cell that equals `value`.
-pub(super) fn cell_bytes(field: &str, value: &Scalar, ty: &FieldType) -> Result<Vec<u8>> {
-    let one_byte = ty.datatype.size() == 1;
-    if ty.holds_numbers() && !one_byte {
+pub(super) fn cell_bytes(field: &Field, value: &Scalar) -> Result<Vec<u8>> {
+    let name = &field.name;
+    let one_byte = field.datatype.size() == 1;
+    if holds_numbers(field) && !one_byte {
         return Err(Error::invalid(format!(
-            "condition: '{field}' holds several {} values per cell, which conditions cannot test; choose another field",
-            ty.datatype
+            "condition: '{name}' holds several {} values per cell, which conditions cannot test; choose another field",
+            field.datatype
         )));
     }
     match value {
         Scalar::Bytes(bytes) if one_byte => Ok(bytes.clone()),
-        Scalar::Bytes(bytes) => utf_units(bytes, ty.datatype).ok_or_else(|| {
-            Error::invalid(format!(
-                "condition: '{field}' holds text, but {value} is not valid text"
-            ))
-        }),
-        _ if one_byte && ty.cell == CellCount::ONE => {
-            let v = exact(field, value, ty.datatype)?;
+        Scalar::Bytes(bytes) => utf_units(bytes, field.datatype)
+            .ok_or_else(|| Error::invalid(format!("condition: '{name}' holds text, but {value} is not valid text"))),
+        _ if one_byte && field.cell == CellCount::ONE => {
+            let v = exact(name, value, field.datatype)?;
             v.map(|v| v.to_le_bytes())
-                .ok_or_else(|| Error::invalid(format!("condition: {value} does not fit {}", ty.datatype)))
+                .ok_or_else(|| Error::invalid(format!("condition: {value} does not fit {}", field.datatype)))
         }
         _ => Err(Error::invalid(format!(
-            "condition: '{field}' holds {}; put the value in quotes",
-            ty.datatype
+            "condition: '{name}' holds {}; put the value in quotes",
+            field.datatype
         ))),
     }
 }
@@ -96,18 +84,18 @@ fn utf_units(bytes: &[u8], datatype: Datatype) -> Option<Vec<u8>> {
 }
 
 /// The bytes of a cell of several numbers; `None` if its type does not have these numbers.
-fn several(field: &str, value: &Scalar, ty: &FieldType) -> Result<Option<Vec<u8>>> {
+fn several(field: &Field, value: &Scalar) -> Result<Option<Vec<u8>>> {
     let text = match value {
         Scalar::Bytes(bytes) => std::str::from_utf8(bytes).ok(),
         _ => None,
     };
     let Some(Ok(numbers)) = text.map(numbers) else {
         return Err(Error::invalid(format!(
-            "condition: values of '{field}' are lists of {}; write a list as '[1, 2]', with quotes",
-            ty.datatype
+            "condition: values of '{}' are lists of {}; write a list as '[1, 2]', with quotes",
+            field.name, field.datatype
         )));
     };
-    let exact = numbers.iter().map(|v| exact(field, v, ty.datatype));
+    let exact = numbers.iter().map(|v| exact(&field.name, v, field.datatype));
     let exact = exact.collect::<Result<Option<Vec<Scalar>>>>()?;
     Ok(exact.map(|all| all.iter().flat_map(Scalar::to_le_bytes).collect()))
 }
@@ -129,15 +117,11 @@ fn one_date(field: &str, text: &[u8], datatype: Datatype) -> Result<Option<i64>>
 
 /// The index of each of `values` in an enumeration; `None` for values that it lacks.
 pub(super) fn enumeration_indexes(field: &str, values: &[Scalar], e: &Enumeration) -> Result<Vec<Option<u64>>> {
-    let ty = FieldType {
-        datatype: e.values.datatype,
-        cell: e.values.cell,
-        enumeration: None,
-    };
-    let wanted = values.iter().map(|v| member_bytes(field, v, &ty));
+    let member = Field::new(field, e.values.datatype, e.values.cell);
+    let wanted = values.iter().map(|v| member_bytes(&member, v));
     let wanted: Vec<Option<Vec<u8>>> = wanted.collect::<Result<_>>()?;
     // Fixed-length text is padded with zeros.
-    let is_padded = !ty.cell.is_var() && !ty.is_number() && !ty.holds_numbers();
+    let is_padded = !member.cell.is_var() && !is_number(&member) && !holds_numbers(&member);
     let trimmed = |cell: &'_ [u8]| cell.len() - cell.iter().rev().take_while(|&&b| b == 0).count();
     let mut found: HashMap<&[u8], Option<u64>, DefaultHashBuilder> =
         wanted.iter().flatten().map(|bytes| (bytes.as_slice(), None)).collect();
@@ -153,18 +137,19 @@ pub(super) fn enumeration_indexes(field: &str, values: &[Scalar], e: &Enumeratio
     Ok(wanted.iter().map(index).collect())
 }
 
-/// The bytes of `value` in an enumeration of this type; `None` if no member can equal it.
-fn member_bytes(field: &str, value: &Scalar, ty: &FieldType) -> Result<Option<Vec<u8>>> {
-    if let (Scalar::Bytes(text), true) = (value, ty.datatype.is_datetime() && ty.is_number()) {
-        return Ok(one_date(field, text, ty.datatype)?.map(|v| v.to_le_bytes().to_vec()));
+/// The bytes of `value` in an enumeration with values of this type; `None` if no member can equal it.
+fn member_bytes(member: &Field, value: &Scalar) -> Result<Option<Vec<u8>>> {
+    let datatype = member.datatype;
+    if let (Scalar::Bytes(text), true) = (value, datatype.is_datetime() && is_number(member)) {
+        return Ok(one_date(&member.name, text, datatype)?.map(|v| v.to_le_bytes().to_vec()));
     }
-    if ty.is_number() {
-        return Ok(exact(field, value, ty.datatype)?.map(|v| v.to_le_bytes()));
+    if is_number(member) {
+        return Ok(exact(&member.name, value, datatype)?.map(|v| v.to_le_bytes()));
     }
-    if ty.holds_numbers() {
-        return several(field, value, ty);
+    if holds_numbers(member) {
+        return several(member, value);
     }
-    cell_bytes(field, value, ty).map(Some)
+    cell_bytes(member, value).map(Some)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use crate::column::Column;
 use crate::cpu::Cpu;
-use crate::query::field::Field;
+use crate::format::field::Field;
 
 /// Cells per job.
 const PART: usize = 1 << 16;

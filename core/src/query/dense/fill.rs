@@ -14,8 +14,8 @@ use super::result_buffers::ResultBuffers;
 use super::runs::CellRun;
 use crate::cache::Cache;
 use crate::error::Result;
+use crate::format::field::Field;
 use crate::geometry::Span;
-use crate::query::field::Field;
 use crate::query::tile::{Decoding, Extent, Input, PartialTile, StoredField, TileRef};
 
 /// How each layer stores each attribute of the result; `None` if it has none of that name and size.

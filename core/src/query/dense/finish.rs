@@ -11,10 +11,10 @@ use super::{DenseBox, DenseOrder, DenseQuery};
 use crate::column::Column;
 use crate::cpu::Cpu;
 use crate::datatype::CellCount;
+use crate::format::field::Field;
 use crate::geometry::{Order, Span, region};
 use crate::query::Batch;
 use crate::query::condition::{TestColumn, evaluate};
-use crate::query::field::{Field, FieldKind};
 
 impl DenseQuery {
     /// Writes the cells of sparse fragments over a result whose first cell is at `base`. `points` holds the
@@ -167,9 +167,9 @@ impl DenseQuery {
             }
         }
         let take = |f: &Field| {
-            let column = match f.kind {
-                FieldKind::Dimension(d) => dimension_column(f, coordinates(d)),
-                FieldKind::Attribute(_) => self
+            let column = match f.dimension_index() {
+                Some(d) => dimension_column(f, coordinates(d)),
+                None => self
                     .attribute_place(f)
                     .and_then(|place| columns.get_mut(place)?.take())
                     .unwrap_or_else(|| f.empty_column()),

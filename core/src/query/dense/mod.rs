@@ -18,12 +18,12 @@ use std::sync::Arc;
 use self::fill::StoredFields;
 use self::pieces::{Cuts, length};
 use self::plan::{Layer, Plan};
-use super::field::{Field, FieldKind};
 use super::{Query, Region};
 use crate::array::index::Section;
 use crate::array::{Array, Fragment};
 use crate::column::Column;
 use crate::error::{Error, Result};
+use crate::format::field::Field;
 use crate::format::schema::{Layout, Schema};
 use crate::geometry::grid::Axis;
 use crate::geometry::{Grid, Order, Span, TileBox, region};
@@ -93,14 +93,10 @@ impl DenseQuery {
             layout => DenseOrder::Major(Order::of(layout)?),
         };
         let fields = Field::resolve(schema, query.fields.as_deref())?;
-        let mut attributes: Vec<Field> = fields
-            .iter()
-            .filter(|f| f.attribute_index().is_some())
-            .cloned()
-            .collect();
+        let mut attributes: Vec<Field> = fields.iter().filter(|f| !f.is_dimension()).cloned().collect();
         for name in condition.iter().flat_map(Bound::fields) {
             let field = Field::named(schema, name)?;
-            if field.attribute_index().is_some() && !attributes.contains(&field) {
+            if !field.is_dimension() && !attributes.contains(&field) {
                 attributes.push(field);
             }
         }
@@ -169,7 +165,7 @@ impl DenseQuery {
     /// The dimensions whose coordinates are part of the result or tested by the condition.
     pub(crate) fn dimensions_wanted(&self) -> Vec<(usize, &Field)> {
         let tested: Vec<&str> = self.condition.iter().flat_map(Bound::fields).collect();
-        let wanted = |f: &Field| self.fields.iter().any(|g| g.kind == f.kind) || tested.contains(&f.name.as_str());
+        let wanted = |f: &Field| self.fields.iter().any(|g| g.id == f.id) || tested.contains(&f.name.as_str());
         self.dimensions.iter().enumerate().filter(|(_, f)| wanted(f)).collect()
     }
 
@@ -225,7 +221,7 @@ impl DenseQuery {
         let fields = self
             .attributes
             .iter()
-            .chain(self.fields.iter().filter(|f| f.dimension_index().is_some()));
+            .chain(self.fields.iter().filter(|f| f.is_dimension()));
         let fixed: u64 = fields.map(Field::row_bytes).sum();
         let var = |layer: &Layer, stored: &[Option<Arc<StoredField>>]| {
             let bytes = stored.iter().flatten().map(|s| s.var_bytes_total());
@@ -333,9 +329,7 @@ impl DenseQuery {
 
     /// The index of a field among the query's attributes.
     pub(crate) fn attribute_place(&self, field: &Field) -> Option<usize> {
-        self.attributes
-            .iter()
-            .position(|a| a.kind == field.kind && matches!(field.kind, FieldKind::Attribute(_)))
+        self.attributes.iter().position(|a| a.id == field.id)
     }
 }
 

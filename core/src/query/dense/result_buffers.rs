@@ -7,8 +7,8 @@ use crate::column::Column;
 use crate::cpu::Cpu;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{Error, Result};
+use crate::format::field::Field;
 use crate::query::Batch;
-use crate::query::field::Field;
 
 /// Columns whose memory can be reused.
 #[derive(Debug, Default)]
@@ -18,6 +18,24 @@ impl RecycledColumns {
     /// Takes the columns of an older result.
     pub(crate) fn of(batch: &mut Batch) -> Self {
         Self(std::mem::take(&mut batch.columns))
+    }
+
+    /// Creates a column of `field` without cells, in the memory of the column with its name.
+    pub(crate) fn empty(&mut self, field: &Field) -> Column {
+        let mut old = self.take(&field.name);
+        old.data.clear();
+        let mut validity = old.validity.unwrap_or_default();
+        validity.clear();
+        let mut offsets = old.offsets.unwrap_or_default();
+        offsets.clear();
+        offsets.push(0);
+        Column {
+            datatype: field.datatype,
+            cell: field.cell,
+            data: old.data,
+            offsets: field.cell.is_var().then_some(offsets),
+            validity: field.nullable.then_some(validity),
+        }
     }
 
     /// Takes the column with this name; an empty column if it is missing.
@@ -123,7 +141,7 @@ impl FieldBuffers {
             true => Some(room(spare.validity.unwrap_or_default(), cells, 1)?),
             false => None,
         };
-        let (painted, done) = match field.width() {
+        let (painted, done) = match field.cell_bytes() {
             Some(width) => (room(spare.data, cells, width)?, None),
             None => {
                 let done = VarCells::new(cells, spare.data, spare.offsets.unwrap_or_default())?;
@@ -141,7 +159,7 @@ impl FieldBuffers {
 
     /// Size of a cell in `cells`, in bytes.
     pub(crate) fn width(&self) -> usize {
-        self.field.width().unwrap_or(8)
+        self.field.cell_bytes().unwrap_or(8)
     }
 
     /// The content of `cells` for cells that were never written.

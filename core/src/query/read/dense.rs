@@ -42,7 +42,7 @@ impl Array {
         let mut boxes = query.boxes(PART_BYTES, true);
         let mut coordinates: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
         for (d, field) in query.dimensions_wanted() {
-            coordinates.insert(d, reserved(cells, field.width().unwrap_or(8))?);
+            coordinates.insert(d, reserved(cells, field.cell_bytes().unwrap_or(8))?);
         }
         let mut base = 0;
         while let Some(dense) = boxes.next(query)? {

@@ -31,11 +31,7 @@ impl Array {
         };
         let whole = DenseQuery::new(self, &everywhere, None)?;
         let offsets = whole.offsets(coordinates)?;
-        if let Some(f) = whole
-            .fields
-            .iter()
-            .find(|f| f.cell.is_var() || f.attribute_index().is_none())
-        {
+        if let Some(f) = whole.fields.iter().find(|f| f.cell.is_var() || f.is_dimension()) {
             let why = "points can only be read from attributes with fixed-size cells; read a region instead";
             return Err(Error::invalid(format!("field '{}': {why}", f.name)));
         }

@@ -43,10 +43,7 @@ impl Array {
         mut merge_stream: MergeStream,
         mut spare: RecycledColumns,
     ) -> Result<Batch> {
-        let columns = query
-            .fields
-            .iter()
-            .map(|f| (f.name.clone(), f.empty_column_in(spare.take(&f.name))));
+        let columns = query.fields.iter().map(|f| (f.name.clone(), spare.empty(f)));
         let mut all = Batch {
             columns: columns.collect(),
             ..Batch::default()

@@ -8,8 +8,8 @@ use super::{Segment, SparseQuery};
 use crate::column::Column;
 use crate::cpu::Cpu;
 use crate::error::Result;
+use crate::format::field::Field;
 use crate::query::condition::{Bound, TestColumn, evaluate};
-use crate::query::field::Field;
 
 /// Columns by field name. The second value is a mask with 0 for cells whose fragment lacks the field.
 type Columns<'a> = HashMap<&'a str, (Column, Option<Vec<u8>>)>;

@@ -10,9 +10,9 @@ use super::{Segment, SparseQuery};
 use crate::cache::{Cache, Reuse};
 use crate::column::Column;
 use crate::error::Result;
+use crate::format::field::Field;
 use crate::query::Batch;
 use crate::query::dense::paint;
-use crate::query::field::{Field, FieldKind};
 use crate::query::tile::{Decoding, Extent, Input};
 
 /// Final cells, in the order of the result.
@@ -155,18 +155,18 @@ impl Chunk {
 
     fn append(&self, column: &mut Column, query: &SparseQuery, segments: &[Segment], field: &Field) {
         let mut out = Builder::new(field, column, cells(segments));
-        let attribute = query.attributes.iter().position(|f| f.kind == field.kind);
+        let attribute = query.attributes.iter().position(|f| f.id == field.id);
         for s in segments {
             let (start, len) = (s.start as usize, s.len as usize);
             let Some(run) = self.runs.get(s.run as usize) else {
                 continue;
             };
-            match field.kind {
-                FieldKind::Dimension(d) => match run.dims.get(d).and_then(Option::as_ref) {
+            match field.dimension_index() {
+                Some(d) => match run.dims.get(d).and_then(Option::as_ref) {
                     Some(column) => out.copy(column, &Places::PartialTile(start), len),
                     None => out.fill(len),
                 },
-                FieldKind::Attribute(_) => match attribute.and_then(|a| self.tile(a, s.run)) {
+                None => match attribute.and_then(|a| self.tile(a, s.run)) {
                     Some(column) => out.copy(column, &run.places(start, len), len),
                     None => out.fill(len),
                 },
@@ -187,7 +187,7 @@ struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     fn new(field: &'a Field, column: &'a mut Column, cells: usize) -> Self {
-        column.data.reserve(cells * field.width().unwrap_or(0));
+        column.data.reserve(cells * field.cell_bytes().unwrap_or(0));
         if let Some(offsets) = &mut column.offsets {
             offsets.reserve(cells);
         }

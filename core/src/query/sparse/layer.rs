@@ -7,12 +7,12 @@ use crate::array::index::Section;
 use crate::array::{Delete, Fragment, Window};
 use crate::column::Column;
 use crate::error::Result;
+use crate::format::field::Field;
 use crate::format::fragment::rtree::Bounds;
 use crate::format::fragment::slots::FieldId;
 use crate::format::pipeline::Pipeline;
 use crate::key;
 use crate::query::condition::{Bound, fails, statistics};
-use crate::query::field::Field;
 use crate::query::tile::{StoredField, TileRef};
 
 /// A sparse fragment of a read.

@@ -19,11 +19,11 @@ use self::merge_stream::MergeStream;
 use self::order::ResultOrder;
 use self::region::Ranges;
 use super::Query;
-use super::field::Field;
 use crate::array::index::Section;
 use crate::array::{Array, Delete, Fragment, Window};
 use crate::datatype::Physical;
 use crate::error::{AtPath, Malformed, Result};
+use crate::format::field::Field;
 use crate::format::schema::{Dimension, Layout, Schema};
 use crate::query::condition::{Bound, bind_stored};
 use crate::scalar::ScalarRange;
@@ -91,18 +91,14 @@ impl SparseQuery {
             (d.time_ms, keep)
         };
         let kept: Vec<_> = deletes.iter().enumerate().map(&mut keep).collect();
-        let mut attributes: Vec<Field> = fields
-            .iter()
-            .filter(|f| f.attribute_index().is_some())
-            .cloned()
-            .collect();
+        let mut attributes: Vec<Field> = fields.iter().filter(|f| !f.is_dimension()).cloned().collect();
         for name in condition
             .iter()
             .chain(kept.iter().map(|k| &k.1))
             .flat_map(Bound::fields)
         {
             let field = Field::named(schema, name)?;
-            if field.attribute_index().is_some() && !attributes.contains(&field) {
+            if !field.is_dimension() && !attributes.contains(&field) {
                 attributes.push(field);
             }
         }
@@ -206,7 +202,7 @@ impl SparseQuery {
         let fixed: u64 = self
             .attributes
             .iter()
-            .chain(self.fields.iter().filter(|f| f.dimension_index().is_some()))
+            .chain(self.fields.iter().filter(|f| f.is_dimension()))
             .map(Field::row_bytes)
             .sum();
         let var = |l: &Layer| {
@@ -258,7 +254,7 @@ impl SparseQuery {
     pub(crate) fn is_wanted(&self, i: usize) -> bool {
         self.attributes
             .get(i)
-            .is_some_and(|a| self.fields.iter().any(|f| f.kind == a.kind))
+            .is_some_and(|a| self.fields.iter().any(|f| f.id == a.id))
     }
 
     /// Drops deletes that the fragments of `array` list as processed. The index must be loaded.

@@ -3,16 +3,26 @@
 mod fixed;
 mod stream;
 
-pub(in crate::view) use fixed::{BATCHES_MAX, FixedTable};
-pub(in crate::view) use stream::FixedStream;
-
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::ArrowError;
 
-use super::{Field, Frame, wrong_columns};
-use crate::arrow::{self, FieldType, Form, Role};
+use super::{Encode, Frame, wrong_columns};
+use crate::arrow::{self, FieldType};
 use crate::column::Column;
 use crate::error::{Error, Result};
+use crate::format::field::Field;
+
+/// The encoder of a frame. The number of cells determines the length of a file of numbers, dates and times.
+pub(super) fn encoder(frame: &Frame) -> Result<Box<dyn Encode>> {
+    Ok(match fixed::FixedTable::of(frame)? {
+        Some(table) => Box::new(stream::FixedStream::new(table, frame.cells()?)),
+        None => Box::new(Table::new(frame)),
+    })
+}
+
+fn field_types(fields: &[Field]) -> Vec<FieldType> {
+    fields.iter().cloned().map(FieldType::from).collect()
+}
 
 /// A table with text, bool or enumerations. It buffers all batches, because all cells must be seen to choose between
 /// the natural and the raw form of a field.
@@ -26,21 +36,26 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn new(frame: &Frame) -> Self {
+    fn new(frame: &Frame) -> Self {
         Self {
-            fields: frame.fields.iter().map(field_type).collect(),
+            fields: field_types(&frame.fields),
             dense: frame.dense,
             batches: Vec::new(),
             bytes: 0,
         }
     }
+}
 
-    /// Bytes of the batches buffered so far.
-    pub(super) const fn kept_bytes(&self) -> u64 {
+impl Encode for Table {
+    fn size(&self) -> Option<u64> {
+        None
+    }
+
+    fn kept_bytes(&self) -> u64 {
         self.bytes
     }
 
-    pub(super) fn cells(&mut self, columns: Vec<Column>) -> Result<()> {
+    fn cells(&mut self, columns: Vec<Column>) -> Result<Vec<u8>> {
         if columns.len() != self.fields.len() {
             return Err(wrong_columns());
         }
@@ -52,10 +67,10 @@ impl Table {
         };
         self.bytes += columns.iter().map(|c| of(c) as u64).sum::<u64>();
         self.batches.push(columns);
-        Ok(())
+        Ok(Vec::new())
     }
 
-    pub(super) fn finish(&mut self) -> Result<Vec<u8>> {
+    fn finish(&mut self) -> Result<Vec<u8>> {
         let table = arrow::Table::new(self.fields.clone(), self.dense)?;
         let mut writer = FileWriter::try_new(Vec::new(), table.schema()).map_err(failed)?;
         for columns in std::mem::take(&mut self.batches) {
@@ -67,29 +82,6 @@ impl Table {
             }
         }
         writer.into_inner().map_err(failed)
-    }
-}
-
-/// Dimensions have no fill value.
-fn is_dimension(field: &Field) -> bool {
-    field.fill.is_empty()
-}
-
-fn field_type(field: &Field) -> FieldType {
-    FieldType {
-        name: field.name.clone(),
-        role: Some(if is_dimension(field) {
-            Role::Dimension
-        } else {
-            Role::Attribute
-        }),
-        datatype: field.datatype,
-        cell: field.cell,
-        nullable: field.nullable,
-        enumeration: field.labels.clone(),
-        ordered: field.labels.as_ref().is_some_and(|e| e.ordered),
-        fill: field.fill.clone(),
-        form: Form::Natural,
     }
 }
 

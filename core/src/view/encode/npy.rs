@@ -1,7 +1,9 @@
 //! The header of numpy's `.npy` files.
 
-use super::Field;
+use super::Frame;
 use crate::datatype::{CellCount, Datatype};
+use crate::error::{Error, Result};
+use crate::format::field::Field;
 use crate::view::selection::column_names;
 
 /// Alignment of the values in bytes, so that they can be memory-mapped.
@@ -12,11 +14,20 @@ const ALIGN: usize = 64;
 /// A single field that is not nullable becomes a plain array, with one more axis for several values per cell. Other
 /// fields become a structured array. In it, a nullable field `a` is followed by a bool `a_valid`, or `a_valid_` if that
 /// name is taken.
-pub(super) fn header(fields: &[Field], shape: &[u64], column_major: bool) -> Vec<u8> {
-    let mut shape = shape.to_vec();
-    let descr = match fields {
+///
+/// # Errors
+/// [`Error::InvalidArgument`] for several values per cell in column-major order, which would separate them.
+pub(super) fn header(frame: &Frame) -> Result<Vec<u8>> {
+    let fields = &frame.fields;
+    let mut shape = frame.shape.clone();
+    let descr = match fields.as_slice() {
         [field] if !field.nullable => {
             let (dtype, count) = dtype(field);
+            if count.is_some() && frame.column_major {
+                return Err(Error::invalid(
+                    "cells of several values cannot be written in column-major order; use row-major",
+                ));
+            }
             shape.extend(count);
             format!("'{dtype}'")
         }
@@ -33,7 +44,7 @@ pub(super) fn header(fields: &[Field], shape: &[u64], column_major: bool) -> Vec
         [one] => format!("{one},"),
         axes => axes.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
     };
-    let fortran = if column_major { "True" } else { "False" };
+    let fortran = if frame.column_major { "True" } else { "False" };
     let dictionary = format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': ({axes}), }}");
     // The length has 2 bytes in version 1, and 4 bytes later. Version 2 is Latin-1, version 3 is UTF-8.
     let version = match (dictionary.is_ascii(), dictionary.len() + ALIGN > usize::from(u16::MAX)) {
@@ -50,7 +61,7 @@ pub(super) fn header(fields: &[Field], shape: &[u64], column_major: bool) -> Vec
     out.extend(dictionary.bytes());
     out.resize(total - 1, b' ');
     out.push(b'\n');
-    out
+    Ok(out)
 }
 
 fn structured(field: &Field, (name, valid): &(String, String)) -> String {

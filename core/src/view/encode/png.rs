@@ -4,10 +4,11 @@
 //! shown unchanged. Cells of 2, 3 or 4 uint8 values are gray with alpha, RGB and RGBA. Other numbers are scaled to
 //! 16-bit gray: 1 is the minimum, 65535 the maximum, and 0 marks unwritten cells, nulls and NaN.
 
-use super::{Field, Frame, unpacked, wrong_columns};
+use super::{Encode, Frame, unpacked, wrong_columns};
 use crate::column::Column;
 use crate::datatype::{CellCount, Datatype, Physical};
 use crate::error::{Error, Result};
+use crate::format::field::Field;
 use crate::scalar::Scalar;
 use crate::view::selection::display_name;
 
@@ -68,7 +69,11 @@ impl Picture {
             width,
             height,
             depth: depth(field)?,
-            fill: field.fill.clone(),
+            fill: if field.is_dimension() {
+                Vec::new()
+            } else {
+                field.fill.clone()
+            },
             physical: field.datatype.physical(),
             values: Vec::new(),
             valid: Vec::new(),
@@ -103,58 +108,6 @@ impl Picture {
 
     const fn stream_bytes(&self) -> u64 {
         unpacked::zlib_bytes(self.raw_bytes())
-    }
-
-    pub(super) const fn size(&self) -> u64 {
-        SIGNATURE.len() as u64 + (12 + 13) + (12 + self.stream_bytes()) + 12
-    }
-
-    /// Bytes of the values so far.
-    pub(super) const fn kept_bytes(&self) -> u64 {
-        (self.values.len() + self.valid.len()) as u64
-    }
-
-    pub(super) fn cells(&mut self, columns: &[Column]) -> Result<()> {
-        let [column] = columns else { return Err(wrong_columns()) };
-        if column.datatype.physical() != self.physical || column.offsets.is_some() {
-            return Err(wrong_columns());
-        }
-        self.values.extend_from_slice(&column.data);
-        if let Some(valid) = &column.validity {
-            self.valid.extend_from_slice(valid);
-        }
-        Ok(())
-    }
-
-    pub(super) fn finish(&mut self) -> Result<Vec<u8>> {
-        let pixels = self.pixels();
-        let row = usize::try_from(self.row_bytes()).map_err(|_| wrong_columns())?;
-        let mut raw = Vec::with_capacity(pixels.len() + pixels.len() / row.max(1));
-        for line in pixels.chunks(row.max(1)) {
-            raw.push(0);
-            raw.extend_from_slice(line);
-        }
-        if raw.len() as u64 != self.raw_bytes() {
-            return Err(wrong_columns());
-        }
-        let (bits, colour) = match self.depth {
-            Depth::Bit => (1, 0),
-            Depth::Bytes(2) => (8, 4),
-            Depth::Bytes(3) => (8, 2),
-            Depth::Bytes(4) => (8, 6),
-            Depth::Bytes(_) => (8, 0),
-            Depth::Words | Depth::Stretched => (16, 0),
-        };
-        let mut header = Vec::new();
-        for length in [self.width, self.height] {
-            header.extend(u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes());
-        }
-        header.extend([bits, colour, 0, 0, 0]);
-        let mut out = SIGNATURE.to_vec();
-        chunk(&mut out, *b"IHDR", &header);
-        chunk(&mut out, *b"IDAT", &unpacked::zlib(&raw));
-        chunk(&mut out, *b"IEND", &[]);
-        Ok(out)
     }
 
     /// The rows of pixels, without filter bytes.
@@ -203,6 +156,62 @@ impl Picture {
     }
 }
 
+impl Encode for Picture {
+    fn size(&self) -> Option<u64> {
+        Some(SIGNATURE.len() as u64 + (12 + 13) + (12 + self.stream_bytes()) + 12)
+    }
+
+    /// Bytes of the values so far.
+    fn kept_bytes(&self) -> u64 {
+        (self.values.len() + self.valid.len()) as u64
+    }
+
+    fn cells(&mut self, columns: Vec<Column>) -> Result<Vec<u8>> {
+        let [column] = columns.as_slice() else {
+            return Err(wrong_columns());
+        };
+        if column.datatype.physical() != self.physical || column.offsets.is_some() {
+            return Err(wrong_columns());
+        }
+        self.values.extend_from_slice(&column.data);
+        if let Some(valid) = &column.validity {
+            self.valid.extend_from_slice(valid);
+        }
+        Ok(Vec::new())
+    }
+
+    fn finish(&mut self) -> Result<Vec<u8>> {
+        let pixels = self.pixels();
+        let row = usize::try_from(self.row_bytes()).map_err(|_| wrong_columns())?;
+        let mut raw = Vec::with_capacity(pixels.len() + pixels.len() / row.max(1));
+        for line in pixels.chunks(row.max(1)) {
+            raw.push(0);
+            raw.extend_from_slice(line);
+        }
+        if raw.len() as u64 != self.raw_bytes() {
+            return Err(wrong_columns());
+        }
+        let (bits, colour) = match self.depth {
+            Depth::Bit => (1, 0),
+            Depth::Bytes(2) => (8, 4),
+            Depth::Bytes(3) => (8, 2),
+            Depth::Bytes(4) => (8, 6),
+            Depth::Bytes(_) => (8, 0),
+            Depth::Words | Depth::Stretched => (16, 0),
+        };
+        let mut header = Vec::new();
+        for length in [self.width, self.height] {
+            header.extend(u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes());
+        }
+        header.extend([bits, colour, 0, 0, 0]);
+        let mut out = SIGNATURE.to_vec();
+        chunk(&mut out, *b"IHDR", &header);
+        chunk(&mut out, *b"IDAT", &unpacked::zlib(&raw));
+        chunk(&mut out, *b"IEND", &[]);
+        Ok(out)
+    }
+}
+
 // `share` is between 0 and 1.
 fn gray_of(share: f64) -> u16 {
     (share.clamp(0.0, 1.0) * 65534.0).round() as u16
@@ -217,7 +226,7 @@ fn depth(field: &Field) -> Result<Depth> {
     };
     match (field.datatype, field.cell) {
         (_, CellCount::Var) => refuse("its cells have variable length; use .csv or .json"),
-        (t, _) if t.is_string() || t.is_opaque() => refuse("its values are not numbers; use .csv or .json"),
+        (t, _) if t.is_bytes() => refuse("its values are not numbers; use .csv or .json"),
         (Datatype::Bool, CellCount::ONE) => Ok(Depth::Bit),
         (Datatype::Uint8, CellCount::Fixed(n @ 1..=4)) => Ok(Depth::Bytes(n.to_le_bytes()[0])),
         (Datatype::Uint16, CellCount::ONE) => Ok(Depth::Words),

@@ -3,17 +3,20 @@
 //! A nullable field is followed by a validity byte, 0 for null. The field of a null cell is NaN or another missing
 //! value ([`missing::null_cell`]).
 
-use super::{Field, Format, wrong_columns};
+use super::{Encode, Frame, Runs, npy, wrong_columns};
 use crate::column::Column;
 use crate::error::{Error, Result};
+use crate::format::field::Field;
 use crate::view::missing;
 use crate::view::selection::display_name;
 
-/// The layout of a record.
+/// Encodes a header, then a record per cell.
 #[derive(Debug)]
 pub(super) struct Records {
+    header: Vec<u8>,
     parts: Vec<Part>,
     width: u64,
+    cells: u64,
 }
 
 /// A field in a record: its values, and a validity byte if it is nullable.
@@ -25,12 +28,24 @@ struct Part {
 }
 
 impl Records {
-    pub(super) fn new(format: Format, fields: &[Field]) -> Result<Self> {
+    /// An `.npy` file.
+    pub(super) fn npy(frame: &Frame) -> Result<Self> {
+        let records = Self::new("npy", frame)?;
+        Ok(Self {
+            header: npy::header(frame)?,
+            ..records
+        })
+    }
+
+    /// A `.bin` file.
+    pub(super) fn bin(frame: &Frame) -> Result<Self> {
+        Self::new("bin", frame)
+    }
+
+    fn new(extension: &str, frame: &Frame) -> Result<Self> {
+        let fields = &frame.fields;
         let parts = fields.iter().map(|f| {
-            let bytes = f
-                .cell
-                .cell_bytes(f.datatype)
-                .ok_or_else(|| var_length(format, f, fields))?;
+            let bytes = f.cell_bytes().ok_or_else(|| var_length(extension, f, fields))?;
             Ok(Part {
                 bytes,
                 null: f.nullable.then(|| missing::null_cell(f.datatype, f.cell, &f.fill)),
@@ -38,16 +53,34 @@ impl Records {
         });
         let parts: Vec<Part> = parts.collect::<Result<_>>()?;
         let width = parts.iter().map(|p| p.bytes as u64 + u64::from(p.null.is_some())).sum();
-        Ok(Self { parts, width })
+        Ok(Self {
+            header: Vec::new(),
+            parts,
+            width,
+            cells: frame.cells()?,
+        })
+    }
+}
+
+impl Encode for Records {
+    fn size(&self) -> Option<u64> {
+        Some((self.header.len() as u64).saturating_add(self.cells.saturating_mul(self.width)))
     }
 
-    /// Bytes per record.
-    pub(super) const fn width(&self) -> u64 {
-        self.width
+    fn start(&mut self) -> Vec<u8> {
+        self.header.clone()
+    }
+
+    fn runs(&self) -> Option<Runs<'_>> {
+        Some(Runs {
+            header: &self.header,
+            width: self.width,
+            runs_max: u64::MAX,
+        })
     }
 
     /// Packs columns into records.
-    pub(super) fn pack(&self, mut columns: Vec<Column>) -> Result<Vec<u8>> {
+    fn cells(&mut self, mut columns: Vec<Column>) -> Result<Vec<u8>> {
         if columns.len() != self.parts.len() {
             return Err(wrong_columns());
         }
@@ -86,7 +119,7 @@ impl Records {
     }
 }
 
-fn var_length(format: Format, field: &Field, fields: &[Field]) -> Error {
+fn var_length(extension: &str, field: &Field, fields: &[Field]) -> Error {
     let fixed: Vec<_> = fields
         .iter()
         .filter(|f| !f.cell.is_var())
@@ -98,8 +131,7 @@ fn var_length(format: Format, field: &Field, fields: &[Field]) -> Error {
         format!(", or select only fixed-size attributes ({})", fixed.join(", "))
     };
     Error::invalid(format!(
-        "'{}' has variable-length cells, which .{} cannot hold; use .csv or .json{others}",
-        display_name(&field.name),
-        format.extension()
+        "'{}' has variable-length cells, which .{extension} cannot hold; use .csv or .json{others}",
+        display_name(&field.name)
     ))
 }

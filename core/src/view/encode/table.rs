@@ -1,11 +1,12 @@
 //! Text tables with one line per cell: `.csv`, `.tsv`, `.json` and `.jsonl`.
 
 use super::text::{self, Cell, Words};
-use super::{Field, Frame, wrong_columns};
+use super::{Encode, Frame, wrong_columns};
 use crate::column::Column;
 use crate::datatype::CellCount;
 use crate::error::Result;
 use crate::escape;
+use crate::format::field::Field;
 use crate::scalar::Scalar;
 use crate::view::selection::column_names;
 
@@ -51,70 +52,6 @@ impl Table {
         }
     }
 
-    /// The smallest size of a row in bytes, without coordinates: syntax, and one digit for each value that cannot be
-    /// empty.
-    pub(super) fn row_bytes_at_least(&self) -> u64 {
-        let fields = self.fields.len() as u64;
-        let is_coordinate = |f: &&Field| f.fill.is_empty();
-        let may_be_nothing =
-            |f: &Field| f.nullable || f.labels.is_some() || f.datatype.is_string() || f.datatype.is_opaque();
-        let digits = |f: &Field| u64::from(!may_be_nothing(f) && f.cell == CellCount::ONE);
-        let values: u64 = self.fields.iter().filter(|f| !is_coordinate(f)).map(digits).sum();
-        match self.style {
-            Style::Separated(_) => values + fields,
-            // Braces, a comma after each field but the last, and the end of the line.
-            Style::List | Style::Lines => values + self.keys.iter().map(|k| k.len() as u64 + 1).sum::<u64>() + 2,
-        }
-    }
-
-    pub(super) fn start(&mut self) -> Vec<u8> {
-        let mut out = Vec::new();
-        match self.style {
-            Style::Separated(separator) => {
-                for (i, name) in self.names.iter().enumerate() {
-                    if i > 0 {
-                        out.push(separator);
-                    }
-                    separated(&mut out, name.as_bytes(), separator);
-                }
-                out.push(b'\n');
-            }
-            Style::List => out.extend(b"["),
-            Style::Lines => {}
-        }
-        out
-    }
-
-    pub(super) fn cells(&mut self, columns: &[Column]) -> Result<Vec<u8>> {
-        let rows = columns.first().map_or(0, Column::len);
-        if columns.len() != self.fields.len() || columns.iter().any(|c| c.len() != rows) {
-            return Err(wrong_columns());
-        }
-        let mut out = Vec::with_capacity(rows * columns.len() * 8);
-        for i in 0..rows {
-            match self.style {
-                Style::Separated(separator) => self.separated_row(&mut out, columns, i, separator),
-                Style::List => {
-                    out.extend(if self.rows == 0 { b"\n".as_slice() } else { b",\n" });
-                    self.object(&mut out, columns, i);
-                }
-                Style::Lines => {
-                    self.object(&mut out, columns, i);
-                    out.push(b'\n');
-                }
-            }
-            self.rows += 1;
-        }
-        Ok(out)
-    }
-
-    pub(super) fn finish(&mut self) -> Vec<u8> {
-        match self.style {
-            Style::List => b"\n]\n".to_vec(),
-            Style::Separated(_) | Style::Lines => Vec::new(),
-        }
-    }
-
     fn separated_row(&self, out: &mut Vec<u8>, columns: &[Column], i: usize, separator: u8) {
         for (k, (column, field)) in columns.iter().zip(&self.fields).enumerate() {
             if k > 0 {
@@ -152,24 +89,93 @@ impl Table {
     }
 }
 
+impl Encode for Table {
+    fn size(&self) -> Option<u64> {
+        None
+    }
+
+    /// The smallest size of a row in bytes, without coordinates: syntax, and one digit for each value that cannot be
+    /// empty.
+    fn text_bytes_at_least(&self) -> u64 {
+        let fields = self.fields.len() as u64;
+        let may_be_nothing = |f: &Field| f.nullable || f.enumeration.is_some() || f.datatype.is_bytes();
+        let digits = |f: &Field| u64::from(!may_be_nothing(f) && f.cell == CellCount::ONE);
+        let values: u64 = self.fields.iter().filter(|f| !f.is_dimension()).map(digits).sum();
+        match self.style {
+            Style::Separated(_) => values + fields,
+            // Braces, a comma after each field but the last, and the end of the line.
+            Style::List | Style::Lines => values + self.keys.iter().map(|k| k.len() as u64 + 1).sum::<u64>() + 2,
+        }
+    }
+
+    fn start(&mut self) -> Vec<u8> {
+        let mut out = Vec::new();
+        match self.style {
+            Style::Separated(separator) => {
+                for (i, name) in self.names.iter().enumerate() {
+                    if i > 0 {
+                        out.push(separator);
+                    }
+                    separated(&mut out, name.as_bytes(), separator);
+                }
+                out.push(b'\n');
+            }
+            Style::List => out.extend(b"["),
+            Style::Lines => {}
+        }
+        out
+    }
+
+    fn cells(&mut self, columns: Vec<Column>) -> Result<Vec<u8>> {
+        let rows = columns.first().map_or(0, Column::len);
+        if columns.len() != self.fields.len() || columns.iter().any(|c| c.len() != rows) {
+            return Err(wrong_columns());
+        }
+        let mut out = Vec::with_capacity(rows * columns.len() * 8);
+        for i in 0..rows {
+            match self.style {
+                Style::Separated(separator) => self.separated_row(&mut out, &columns, i, separator),
+                Style::List => {
+                    out.extend(if self.rows == 0 { b"\n".as_slice() } else { b",\n" });
+                    self.object(&mut out, &columns, i);
+                }
+                Style::Lines => {
+                    self.object(&mut out, &columns, i);
+                    out.push(b'\n');
+                }
+            }
+            self.rows += 1;
+        }
+        Ok(out)
+    }
+
+    fn finish(&mut self) -> Result<Vec<u8>> {
+        Ok(match self.style {
+            Style::List => b"\n]\n".to_vec(),
+            Style::Separated(_) | Style::Lines => Vec::new(),
+        })
+    }
+}
+
 /// Whether a cell is unwritten variable-length text. Its fill value is a single fill character, which a text file would
 /// show as a zero byte.
 fn is_unwritten_text(column: &Column, field: &Field, i: usize) -> bool {
     let t = column.datatype;
-    t.is_string() && column.cell.is_var() && field.fill == t.default_fill() && column.cell(i) == field.fill
+    let unwritten = !field.is_dimension() && field.fill == t.default_fill();
+    t.is_string() && column.cell.is_var() && unwritten && column.cell(i) == field.fill
 }
 
 /// The text of a cell. An enumerated cell is shown as its value.
 fn labelled(column: &Column, field: &Field, i: usize, words: Words) -> Cell {
-    let Some(labels) = field.labels.as_ref().filter(|_| !column.is_null(i)) else {
+    let Some(e) = field.enumeration.as_ref().filter(|_| !column.is_null(i)) else {
         return text::cell(column, i, words);
     };
     let index = Scalar::from_le_bytes(column.datatype.physical(), column.cell(i)).and_then(|v| v.as_i128());
     match index
         .and_then(|v| usize::try_from(v).ok())
-        .filter(|&v| v < labels.values.len())
+        .filter(|&v| v < e.values.len())
     {
-        Some(index) => text::cell(&labels.values, index, words),
+        Some(index) => text::cell(&e.values, index, words),
         None => Cell::Nothing,
     }
 }

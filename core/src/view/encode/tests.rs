@@ -1,14 +1,14 @@
+use std::sync::Arc;
+
 use super::*;
 use crate::column::typed;
+use crate::datatype::{CellCount, Datatype};
+use crate::format::enumeration::Enumeration;
 
 fn field(name: &str, datatype: Datatype, cell: CellCount) -> Field {
     Field {
-        name: name.into(),
-        datatype,
-        cell,
-        nullable: false,
         fill: datatype.default_fill(),
-        labels: None,
+        ..Field::new(name, datatype, cell)
     }
 }
 
@@ -17,6 +17,7 @@ fn frame(fields: Vec<Field>, shape: &[u64]) -> Frame {
         fields,
         shape: shape.to_vec(),
         dense: true,
+        column_major: false,
     }
 }
 
@@ -26,8 +27,8 @@ fn text(format: Format, frame: &Frame, columns: Vec<Column>) -> String {
 
 #[track_caller]
 fn check_header(fields: Vec<Field>, shape: &[u64], expect: &str) {
-    let encoder = Encoder::new(Format::Npy, &frame(fields, shape)).unwrap();
-    let (header, _) = encoder.fixed().unwrap();
+    let encoder = Format::Npy.encoder(&frame(fields, shape)).unwrap();
+    let header = encoder.runs().unwrap().header;
     assert_eq!(header.len() % 64, 0);
     assert_eq!(&header[..8], b"\x93NUMPY\x01\x00");
     assert_eq!(
@@ -120,7 +121,7 @@ fn records_interleave_fields_and_validity() {
         encode(Format::Bin, &frame, columns).unwrap(),
         [1, 3, 4, 1, 2, 255, 255, 0]
     );
-    assert_eq!(Encoder::new(Format::Bin, &frame).unwrap().size(), Some(8));
+    assert_eq!(Format::Bin.encoder(&frame).unwrap().size(), Some(8));
 }
 
 #[test]
@@ -167,7 +168,7 @@ fn variable_length_is_rejected_with_an_alternative() {
         ],
         &[2],
     );
-    let error = Encoder::new(Format::Npy, &frame).unwrap_err().to_string();
+    let error = Format::Npy.encoder(&frame).unwrap_err().to_string();
     assert_eq!(
         error,
         "'place' has variable-length cells, which .npy cannot hold; use .csv or .json, or select only fixed-size attributes (mag)"
@@ -339,7 +340,7 @@ fn json_is_valid() {
 fn enumerations_are_shown_by_value() {
     let mut f = field("kind", Datatype::Int8, CellCount::ONE);
     let values = Column::from_cells(Datatype::StringAscii, ["ice", "water"]);
-    f.labels = Some(Arc::new(Enumeration {
+    f.enumeration = Some(Arc::new(Enumeration {
         name: "kinds".into(),
         file: String::new(),
         ordered: false,
@@ -358,7 +359,7 @@ fn batches_give_the_same_file_as_one_column() {
     let (frame, columns) = mixed();
     for format in [Format::Csv, Format::Tsv, Format::Json, Format::Jsonl] {
         let whole = encode(format, &frame, columns.clone()).unwrap();
-        let mut encoder = Encoder::new(format, &frame).unwrap();
+        let mut encoder = format.encoder(&frame).unwrap();
         let mut parts = encoder.start();
         for _ in 0..2 {
             parts.extend(encoder.cells(columns.clone()).unwrap());
@@ -386,10 +387,7 @@ fn decode_png(bytes: &[u8]) -> (u32, u32, u8, u8, Vec<u8>) {
 fn check_png(field: Field, shape: &[u64], column: Column, expect: (u32, u32, u8, u8, &[u8])) {
     let frame = frame(vec![field], shape);
     let bytes = encode(Format::Png, &frame, vec![column]).unwrap();
-    assert_eq!(
-        Encoder::new(Format::Png, &frame).unwrap().size(),
-        Some(bytes.len() as u64)
-    );
+    assert_eq!(Format::Png.encoder(&frame).unwrap().size(), Some(bytes.len() as u64));
     let (w, h, bits, colour, raw) = decode_png(&bytes);
     assert_eq!((w, h, bits, colour, raw.as_slice()), expect);
 }
@@ -444,10 +442,7 @@ fn an_image_of_many_blocks_has_the_predicted_size() {
     let values: Vec<u8> = (0..70_000_u32).map(|v| v.to_le_bytes()[0]).collect();
     let frame = frame(vec![field("g", Datatype::Uint8, CellCount::ONE)], &[100, 700]);
     let bytes = encode(Format::Png, &frame, vec![Column::from_values(Datatype::Uint8, &values)]).unwrap();
-    assert_eq!(
-        Encoder::new(Format::Png, &frame).unwrap().size(),
-        Some(bytes.len() as u64)
-    );
+    assert_eq!(Format::Png.encoder(&frame).unwrap().size(), Some(bytes.len() as u64));
     let raw = decode_png(&bytes).4;
     assert_eq!(&typed::<u8>(&raw)[1..701], &values[..700]);
 }
@@ -455,9 +450,7 @@ fn an_image_of_many_blocks_has_the_predicted_size() {
 #[test]
 fn errors_explain_why_a_slice_is_not_an_image() {
     let refuse = |fields: Vec<Field>, shape: &[u64], expect: &str| {
-        let error = Encoder::new(Format::Png, &frame(fields, shape))
-            .unwrap_err()
-            .to_string();
+        let error = Format::Png.encoder(&frame(fields, shape)).unwrap_err().to_string();
         assert!(error.contains(expect), "{error}");
     };
     let a = || field("a", Datatype::Float32, CellCount::ONE);
@@ -476,7 +469,7 @@ fn errors_explain_why_a_slice_is_not_an_image() {
 #[test]
 fn arrow_files_contain_every_batch() {
     let (frame, columns) = mixed();
-    let mut encoder = Encoder::new(Format::Arrow, &frame).unwrap();
+    let mut encoder = Format::Arrow.encoder(&frame).unwrap();
     let mut bytes = encoder.start();
     for _ in 0..2 {
         bytes.extend(encoder.cells(columns.clone()).unwrap());
@@ -515,7 +508,7 @@ fn arrow_files_of_dates_have_the_predicted_size() {
             ]
         };
         let bytes = encode(Format::Arrow, &frame, columns()).unwrap();
-        let size = Encoder::new(Format::Arrow, &frame).unwrap().size();
+        let size = Format::Arrow.encoder(&frame).unwrap().size();
         assert_eq!(size, Some(bytes.len() as u64), "{datatype}");
         let mut reader = arrow_ipc::reader::FileReader::try_new(std::io::Cursor::new(bytes), None).unwrap();
         let batch = reader.next().unwrap().unwrap();
@@ -586,10 +579,10 @@ fn arrow_files_of_numbers_have_the_predicted_size() {
     for (cells, nulls) in [(0, false), (1, true), (5, false), (100_000, true), (100_000, false)] {
         let frame = frame(fields(), &[cells]);
         let cells = usize::try_from(cells).unwrap();
-        let size = Encoder::new(Format::Arrow, &frame).unwrap().size();
+        let size = Format::Arrow.encoder(&frame).unwrap().size();
         let at_once = encode(Format::Arrow, &frame, columns(0..cells, nulls)).unwrap();
         assert_eq!(size, Some(at_once.len() as u64), "{cells}");
-        let mut encoder = Encoder::new(Format::Arrow, &frame).unwrap();
+        let mut encoder = Format::Arrow.encoder(&frame).unwrap();
         let mut bytes = encoder.start();
         for start in (0..cells).step_by(33_333) {
             bytes.extend(encoder.cells(columns(start..cells.min(start + 33_333), nulls)).unwrap());
@@ -624,7 +617,7 @@ fn arrow_files_of_numbers_have_the_predicted_size() {
 fn text_is_never_smaller_than_its_lower_bound() {
     let (frame, columns) = mixed();
     for format in [Format::Csv, Format::Json, Format::Jsonl] {
-        let least = Encoder::new(format, &frame).unwrap().text_bytes_at_least();
+        let least = format.encoder(&frame).unwrap().text_bytes_at_least();
         let all = encode(format, &frame, columns.clone()).unwrap().len() as u64;
         assert!(least > 3 && 3 * least < all, "{format:?}: {least} of {all}");
     }

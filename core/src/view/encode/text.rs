@@ -31,7 +31,7 @@ pub(super) fn cell(column: &Column, i: usize, words: Words) -> Cell {
     }
     let bytes = column.cell(i);
     let t = column.datatype;
-    if t.is_string() || t.is_opaque() {
+    if t.is_bytes() {
         return Cell::Quoted(string(bytes, t, column.cell));
     }
     if column.cell == CellCount::ONE {

@@ -19,11 +19,12 @@ use arrow_ipc::{
 use arrow_schema::SchemaRef;
 use flatbuffers::FlatBufferBuilder;
 
-use super::{failed, field_type};
+use super::{failed, field_types};
 use crate::arrow::{self, FieldType};
 use crate::column::Column;
 use crate::error::Result;
-use crate::view::encode::{Field, Frame, wrong_columns};
+use crate::format::field::Field;
+use crate::view::encode::{Frame, wrong_columns};
 
 /// Alignment of messages, buffers and batches, in bytes.
 const ALIGN: u64 = 64;
@@ -32,11 +33,11 @@ const CONTINUATION: [u8; 4] = [0xff; 4];
 /// The magic bytes at the end of a file.
 const MAGIC: &[u8] = b"ARROW1";
 /// The largest number of batches in a file. The footer takes 24 bytes per batch and is built as a whole.
-pub(in crate::view) const BATCHES_MAX: u64 = 1 << 16;
+pub(super) const BATCHES_MAX: u64 = 1 << 16;
 
 /// A table of numbers, dates and times.
 #[derive(Debug)]
-pub(in crate::view) struct FixedTable {
+pub(super) struct FixedTable {
     schema: SchemaRef,
     /// The bytes before the first batch.
     header: Vec<u8>,
@@ -58,12 +59,13 @@ struct Side {
 
 impl FixedTable {
     /// The table of a frame; `None` if the size of some cells or their Arrow type depends on their values.
-    pub(in crate::view) fn of(frame: &Frame) -> Result<Option<Self>> {
+    pub(super) fn of(frame: &Frame) -> Result<Option<Self>> {
         let Some(sides) = frame.fields.iter().map(side).collect::<Option<Vec<_>>>() else {
             return Ok(None);
         };
-        let types = frame.fields.iter().map(field_type).collect();
-        let schema = arrow::Table::new(types, frame.dense)?.schema().clone();
+        let schema = arrow::Table::new(field_types(&frame.fields), frame.dense)?
+            .schema()
+            .clone();
         let header = FileWriter::try_new(Vec::new(), &schema)
             .map_err(failed)?
             .get_ref()
@@ -78,17 +80,17 @@ impl FixedTable {
         Ok(Some(table))
     }
 
-    pub(in crate::view) fn header(&self) -> &[u8] {
+    pub(super) fn header(&self) -> &[u8] {
         &self.header
     }
 
     /// Bytes per cell in the array, without validity.
-    pub(in crate::view) fn width(&self) -> u64 {
+    pub(super) fn width(&self) -> u64 {
         self.sides.iter().map(|s| s.width).sum()
     }
 
     /// Bytes of a batch of `cells` cells.
-    pub(in crate::view) fn batch_bytes(&self, cells: u64) -> u64 {
+    pub(super) fn batch_bytes(&self, cells: u64) -> u64 {
         match cells {
             0 => 0,
             _ => self.message_bytes.saturating_add(self.body_bytes(cells)),
@@ -96,7 +98,7 @@ impl FixedTable {
     }
 
     /// Bytes after the last batch.
-    pub(in crate::view) fn trailer_bytes(&self, batches: u64) -> u64 {
+    pub(super) fn trailer_bytes(&self, batches: u64) -> u64 {
         let Some(more) = batches.checked_sub(1) else {
             return self.trailer(empty()).len() as u64;
         };
@@ -105,7 +107,7 @@ impl FixedTable {
     }
 
     /// Builds a batch of all cells of the columns.
-    pub(in crate::view) fn batch(&self, columns: &[Column]) -> Result<Vec<u8>> {
+    pub(super) fn batch(&self, columns: &[Column]) -> Result<Vec<u8>> {
         let cells = columns.first().map_or(0, Column::len);
         let fits = |c: &Column, s: &Side| c.data.len() as u64 == cells as u64 * s.width && c.offsets.is_none();
         if columns.len() != self.sides.len() || !columns.iter().zip(&self.sides).all(|(c, s)| fits(c, s)) {
@@ -131,7 +133,7 @@ impl FixedTable {
     }
 
     /// Builds the end of the file. `batches` are the offset in the file and the number of cells of each batch.
-    pub(in crate::view) fn trailer(&self, batches: impl Iterator<Item = (u64, u64)>) -> Vec<u8> {
+    pub(super) fn trailer(&self, batches: impl Iterator<Item = (u64, u64)>) -> Vec<u8> {
         let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
         let message = i32::try_from(self.message_bytes).unwrap_or(i32::MAX);
         let blocks: Vec<Block> = batches
@@ -258,8 +260,8 @@ impl Parts {
 }
 
 fn side(field: &Field) -> Option<Side> {
-    let width = field.cell.cell_bytes(field.datatype)? as u64;
-    let kind = field_type(field);
+    let width = field.cell_bytes()? as u64;
+    let kind = FieldType::from(field.clone());
     let value_width = kind.value_type().primitive_width()? as u64;
     let count = width / field.datatype.size() as u64;
     (kind.is_fixed() && count > 0).then_some(Side {
