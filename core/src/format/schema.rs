@@ -143,6 +143,12 @@ impl Schema {
         fields.chain([&self.coords_filters, &self.offsets_filters, &self.validity_filters])
     }
 
+    /// Whether a filter rounds coordinates. Then the stored coordinates may sort differently, be equal, or be outside
+    /// the bounding box of their tile, which describes them before filtering.
+    pub fn rounds_coordinates(&self) -> bool {
+        self.dimensions.iter().any(|d| !self.dimension_filters(d).is_exact())
+    }
+
     /// The filters of a dimension's data file: its own, or the coordinate filters if it has none. Schemas older than
     /// dimension files do not inherit.
     pub fn dimension_filters<'a>(&'a self, dimension: &'a Dimension) -> &'a Pipeline {

@@ -10,6 +10,7 @@ use crate::format::fragment::metadata_file::{FieldMetadata, FragmentMetadata};
 use crate::format::fragment::rtree::{Level, RTree};
 use crate::format::fragment::stats::TileValues;
 use crate::format::schema::Schema;
+use crate::key;
 use crate::scalar::ScalarRange;
 
 /// The metadata of a fragment so far.
@@ -90,7 +91,7 @@ impl MetadataBuilder {
 
     /// Builds the fragment's metadata. `region` is the box of a dense fragment.
     pub(crate) fn finish(
-        self,
+        mut self,
         schema: &Schema,
         schema_name: &str,
         fields: &Fields,
@@ -98,6 +99,9 @@ impl MetadataBuilder {
         processed_conditions: Vec<String>,
     ) -> FragmentMetadata {
         let dense = region.is_some();
+        if schema.rounds_coordinates() {
+            self.mbrs.iter_mut().for_each(|mbr| clamp(mbr, schema));
+        }
         let non_empty_domain = region.or_else(|| self.bounds()).unwrap_or_default();
         let rtree = if dense {
             RTree::dense()
@@ -118,6 +122,24 @@ impl MetadataBuilder {
             rtree,
             fields: by_id,
             processed_conditions,
+        }
+    }
+}
+
+/// Moves the ends of a bounding box into the domain. A merge meets coordinates that a filter has rounded to the outside.
+/// A read of the whole domain must find them, as it does in the fragments that were merged.
+fn clamp(mbr: &mut [ScalarRange], schema: &Schema) {
+    for (d, range) in mbr.iter_mut().enumerate() {
+        let limits = schema.limits(d).map(|l| (key::key(&l.lo), key::key(&l.hi)));
+        let Some((Some(lo), Some(hi))) = limits.filter(|(lo, hi)| lo <= hi) else {
+            continue;
+        };
+        for end in [&mut range.lo, &mut range.hi] {
+            if let (Some(physical), Some(at)) = (end.physical(), key::key(end))
+                && !(lo..=hi).contains(&at)
+            {
+                *end = key::scalar(physical, at.clamp(lo, hi));
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ mod evolved;
 mod faults;
 mod kept;
 mod returned;
+mod rounded;
 mod sparse;
 mod streaming;
 mod windows;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::layer::{Candidate, Layer};
 use super::merge::{self, Segment};
 use super::order::{CellKey, ResultOrder};
+use super::rounding::as_stored;
 use super::sorted_tile::SortedTile;
 use crate::column::Column;
 use crate::cpu::Cpu;
@@ -98,7 +99,7 @@ impl MergeStream {
             self.waiting = with_turns.into_iter().map(|(_, w)| w).collect();
             return Ok(());
         }
-        let bounds = order.keys(&corners(&self.waiting, layers))?;
+        let bounds = order.keys(&corners(&self.waiting, layers)?)?;
         for (w, key) in self.waiting.iter_mut().zip(bounds) {
             w.bound = Some(key);
         }
@@ -270,10 +271,10 @@ impl MergeStream {
     }
 }
 
-/// The low corners of the candidates' bounding boxes, one column per dimension.
-fn corners(waiting: &[Waiting], layers: &[Layer]) -> Vec<Column> {
+/// The low corners of the candidates' bounding boxes as the filters store them, one column per dimension.
+fn corners(waiting: &[Waiting], layers: &[Layer]) -> Result<Vec<Column>> {
     let Some(schema) = layers.first().map(|l| &l.fragment.schema) else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
     let column = |(d, dim): (usize, &crate::format::schema::Dimension)| {
         let bounds = waiting.iter().map(|w| &w.candidate).map(|c| {
@@ -305,5 +306,6 @@ fn corners(waiting: &[Waiting], layers: &[Layer]) -> Vec<Column> {
             validity: None,
         }
     };
-    schema.dimensions.iter().enumerate().map(column).collect()
+    let stored = |(d, dim)| as_stored(column((d, dim)), schema.dimension_filters(dim));
+    schema.dimensions.iter().enumerate().map(stored).collect()
 }

@@ -7,6 +7,7 @@ mod merge;
 pub(crate) mod merge_stream;
 mod order;
 pub(crate) mod region;
+mod rounding;
 pub(crate) mod sorted_tile;
 pub(crate) mod whole;
 
@@ -111,12 +112,17 @@ impl SparseQuery {
         let dedup = !duplicates && (fragments.len() > 1 || fragments.iter().any(|f| f.footer.has_timestamps));
         let layer = |f: &&Arc<Fragment>| Layer::new(f, &attributes, array.window(), deletes, dedup);
         let layers = fragments.iter().map(layer).collect();
+        let (rounds, hilbert) = (schema.rounds_coordinates(), schema.cell_order == Layout::Hilbert);
         let order = match query.order {
             Layout::Unordered if !dedup => None,
+            // Boxes of rounded coordinates have no least position on the curve.
+            Layout::Unordered if rounds && hilbert => Some(Layout::RowMajor),
             Layout::Unordered => Some(Layout::Global),
             layout => Some(layout),
         };
-        let trusted = fragments.iter().all(|f| is_sorted(f));
+        // Without deduplication, the order on disk is close enough to the Hilbert order of rounded coordinates.
+        let rounded = rounds && (dedup || !hilbert);
+        let trusted = !rounded && fragments.iter().all(|f| is_sorted(f));
         let order = order
             .map(|layout| ResultOrder::new(schema, layout))
             .transpose()?

@@ -73,7 +73,7 @@ impl ResultOrder {
         })
     }
 
-    /// Keeps the order of results; if `trusted` is false, the files may be in another order.
+    /// Keeps the order of results; if `trusted` is false, the cells of a fragment may be in another order on disk.
     pub(crate) const fn trusting_files(mut self, trusted: bool) -> Self {
         self.natural &= trusted;
         self

@@ -27,7 +27,7 @@ impl<'a> WholeTiles<'a> {
                 && l.delete_times.is_none()
                 && l.hiding.is_none()
                 && l.deletes.iter().all(|d| *d == DeleteMode::None)
-                && !(query.dedup && l.fragment.footer.has_timestamps)
+                && !(query.dedup && (l.fragment.footer.has_timestamps || query.schema.rounds_coordinates()))
         };
         let of = |(i, layer): (usize, &Layer)| {
             if plain(layer) { rivals(query, i, layer) } else { None }
