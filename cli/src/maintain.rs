@@ -149,6 +149,7 @@ pub(crate) async fn evolve(env: &Env, args: &Evolve) -> Result<()> {
     let mut change = Evolution {
         drop: args.drop_attr.clone(),
         drop_enumerations: args.drop_enum.clone(),
+        after_latest: args.timestamp.is_none(),
         ..Evolution::default()
     };
     for text in &args.add_attr {

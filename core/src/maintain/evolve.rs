@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::EVOLVING;
 use crate::array::create::{distinct, put_enumeration, put_schema};
 use crate::array::directory::SCHEMA_DIR;
 use crate::array::{Array, Fragment, open, schemas};
@@ -17,9 +18,9 @@ use crate::format::schema::{EnumerationRef, Schema};
 use crate::format::version::Version;
 use crate::scalar::ScalarRange;
 use crate::vfs::{join, last_part, side_by_side};
-use crate::write::WriteOptions;
 use crate::write::commit::nonces;
 use crate::write::identity::Ids;
+use crate::write::{WriteOptions, clock};
 
 /// The changes to a schema, applied atomically.
 #[derive(Debug, Clone, Default)]
@@ -36,15 +37,25 @@ pub struct Evolution {
     pub drop_enumerations: Vec<String>,
     /// The new current domain. It must contain the old one.
     pub current_domain: Option<Vec<ScalarRange>>,
+    /// Whether to take a later timestamp if another change has the given one or one a few seconds later.
+    pub after_latest: bool,
 }
 
-/// Writes the array's next schema, valid from the timestamp of the write.
+/// Writes the array's next schema, valid from the timestamp of the write. If the store has locks, concurrent changes wait
+/// for each other, and each is applied to the schema of the one before.
 ///
 /// # Errors
-/// - [`Error::InvalidArgument`] if a change is not possible, or another change was made at the same time.
+/// - [`Error::InvalidArgument`] if a change is not possible, or if another change was made at the same time in a store
+///   without locks.
 /// - [`Error::Unsupported`] for arrays with fragments by 2.3 or older, or with run-length encoded strings by 2.7 or
 ///   older.
 pub async fn evolve(array: &Array, change: &Evolution, options: &WriteOptions) -> Result<()> {
+    let turn = array.context().vfs.lock(array.path(), EVOLVING).await?;
+    // The previous holder of the lock may have changed the schema since the array was opened.
+    let array = &match turn {
+        Some(_) => array.at(array.window()).await?,
+        None => array.clone(),
+    };
     stays_readable(array)?;
     let before = schema_names(array).await?;
     if let Some(latest) = before.last().filter(|last| **last != array.0.schema_name) {
@@ -82,22 +93,16 @@ pub async fn evolve(array: &Array, change: &Evolution, options: &WriteOptions) -
             dimension.filters.clone_from(&schema.coords_filters);
         }
     }
-    // Readers take the last schema by name. Timestamps are compared too, because names may have different lengths.
-    let (present, next) = (
-        &array.0.schema_name,
-        name::plain(options.timestamp_ms, options.timestamp_ms, ids.clone().draw()),
-    );
-    let earlier = name::times(present).is_some_and(|(_, t)| options.timestamp_ms < t);
-    if earlier || name::times(present).is_some() && *present >= next {
-        return Err(Error::invalid(format!(
-            "the change at {} ms would sort before the current schema, {present}; use a later timestamp",
-            options.timestamp_ms
-        )));
-    }
+    let timestamp_ms = if change.after_latest {
+        clock::after(&before, options.timestamp_ms)?
+    } else {
+        options.timestamp_ms
+    };
+    sorts_last(&array.0.schema_name, timestamp_ms, &ids)?;
     for enumeration in &files {
         put_enumeration(context, array.path(), enumeration, key, &nonces(key, &mut ids)).await?;
     }
-    let ours = put_schema(context, array.path(), &schema, options.timestamp_ms, key, &mut ids).await?;
+    let ours = put_schema(context, array.path(), &schema, timestamp_ms, key, &mut ids).await?;
     if options.sync {
         context.vfs.sync(&join(array.path(), SCHEMA_DIR)).await?;
     }
@@ -111,6 +116,18 @@ pub async fn evolve(array: &Array, change: &Evolution, options: &WriteOptions) -
             array.path(),
             after.last().unwrap_or(&ours)
         ))),
+    }
+}
+
+/// Fails if a schema written at this time would not be the last one by name. Timestamps are compared too, because names
+/// may have different lengths.
+fn sorts_last(present: &str, timestamp_ms: u64, ids: &Ids) -> Result<()> {
+    let next = name::plain(timestamp_ms, timestamp_ms, ids.clone().draw());
+    match name::times(present) {
+        Some((_, latest_ms)) if timestamp_ms < latest_ms || *present >= *next => Err(Error::invalid(format!(
+            "the change at {timestamp_ms} ms would sort before the current schema, {present}; use a later timestamp"
+        ))),
+        _ => Ok(()),
     }
 }
 

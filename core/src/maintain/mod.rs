@@ -41,6 +41,8 @@ const CONSOLIDATING: &str = "consolidate";
 /// The lock held while the set of commits in force changes. It keeps a vacuum from running between a merge and the list
 /// of what it replaces, or while commits are consolidated.
 const COMMITTING: &str = "commits";
+/// The lock held while the schema changes, so that each change is applied to the schema of the one before.
+const EVOLVING: &str = "schema";
 
 /// The folder of consolidated footers. Older format versions keep them in the root.
 fn fragment_meta_dir(array: &crate::array::Array) -> &'static str {
