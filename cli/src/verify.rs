@@ -3,9 +3,9 @@
 use std::fmt::{self, Display, Formatter};
 
 use anyhow::{Context as _, Result};
-use hyperslab::Finding;
 use hyperslab::vfs::join_url;
 use hyperslab::vfs::{manifest, redact};
+use hyperslab::{Error, Finding};
 
 use crate::args::{Index, Verify};
 use crate::errors::Reported;
@@ -24,7 +24,8 @@ pub(crate) async fn verify(env: &Env, args: &Verify) -> Result<()> {
 
 async fn verify_one(env: &Env, url: &str, args: &Verify) -> Result<()> {
     let (array, unopened) = env.open_to_verify(url, time_args::all(args.at)).await?;
-    let (mut files, mut tiles, mut bytes, mut damaged) = (0_u64, 0_u64, 0_u64, 0_u64);
+    let (mut files, mut tiles, mut bytes) = (0_u64, 0_u64, 0_u64);
+    let mut failures = Failures::default();
     let mut unchecked = Unchecked::default();
     let progress = Progress::new(
         "verifying",
@@ -33,7 +34,7 @@ async fn verify_one(env: &Env, url: &str, args: &Verify) -> Result<()> {
     );
     for error in &unopened {
         files += 1;
-        damaged += 1;
+        failures.add(error);
         progress.say(&error.to_string());
     }
     let mut report = |finding: Finding| {
@@ -43,7 +44,7 @@ async fn verify_one(env: &Env, url: &str, args: &Verify) -> Result<()> {
         progress.add(finding.bytes);
         unchecked.add(&finding);
         if let Some(error) = finding.error {
-            damaged += 1;
+            failures.add(&error);
             progress.say(&error.to_string());
         }
     };
@@ -54,11 +55,8 @@ async fn verify_one(env: &Env, url: &str, args: &Verify) -> Result<()> {
     drop(progress);
     let (files, tiles) = (show::count(files, "file"), show::count(tiles, "tile"));
     let seen = format!("{files}, {tiles}, {} read", sizes::show(bytes));
-    if damaged > 0 {
-        return Err(Reported(format!(
-            "{url}: {damaged} damaged of {seen}; restore the files named above from a backup, or follow the advice in their lines"
-        ))
-        .into());
+    if let Some(failures) = failures.summary(&seen) {
+        return Err(Reported(format!("{url}: {failures}")).into());
     }
     let fragments = show::count(array.fragments().len() as u64, "fragment");
     show::line(format_args!(
@@ -66,6 +64,41 @@ async fn verify_one(env: &Env, url: &str, args: &Verify) -> Result<()> {
         redact(url),
         unchecked.verdict()
     ))
+}
+
+/// The files with damage, and those that this user may not read.
+#[derive(Default)]
+struct Failures {
+    damaged: u64,
+    forbidden: u64,
+}
+
+impl Failures {
+    fn add(&mut self, error: &Error) {
+        let kind = match error {
+            Error::Io { source, .. } => source.downcast_ref::<std::io::Error>().map(std::io::Error::kind),
+            _ => None,
+        };
+        if kind == Some(std::io::ErrorKind::PermissionDenied) {
+            self.forbidden += 1;
+        } else {
+            self.damaged += 1;
+        }
+    }
+
+    /// The failures of all that was `seen`, with advice. `None` if there are none.
+    fn summary(&self, seen: &str) -> Option<String> {
+        const RESTORE: &str = "restore the files named above from a backup, or follow the advice in their lines";
+        const PERMIT: &str = "run `verify` as a user who has permission to read the files named above";
+        match (self.damaged, self.forbidden) {
+            (0, 0) => None,
+            (damaged, 0) => Some(format!("{damaged} damaged of {seen}; {RESTORE}")),
+            (0, n) => Some(format!("no permission to read {n} of {seen}; {PERMIT}")),
+            (damaged, n) => Some(format!(
+                "{damaged} damaged and no permission to read {n} of {seen}; {PERMIT}, then {RESTORE}"
+            )),
+        }
+    }
 }
 
 /// Tiles whose bytes have no checksum.
@@ -121,4 +154,26 @@ pub(crate) async fn index(args: &Index) -> Result<()> {
         .await
         .with_context(|| format!("cannot index {}", args.array))?;
     show::line(redact(&join_url(&args.array, manifest::MANIFEST)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_without_permission_are_not_called_damaged() {
+        let mut failures = Failures::default();
+        assert_eq!(failures.summary("2 files"), None);
+        let io = |kind: std::io::ErrorKind| Error::io("a", std::io::Error::from(kind));
+        failures.add(&io(std::io::ErrorKind::PermissionDenied));
+        let summary = failures.summary("2 files").unwrap();
+        assert!(summary.contains("permission to read 1 of 2 files"), "{summary}");
+        assert!(
+            !summary.contains("restore") && !summary.contains("damaged"),
+            "{summary}"
+        );
+        failures.add(&io(std::io::ErrorKind::UnexpectedEof));
+        let summary = failures.summary("2 files").unwrap();
+        assert!(summary.contains("1 damaged and no permission to read 1"), "{summary}");
+    }
 }
