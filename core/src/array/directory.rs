@@ -9,7 +9,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::Window;
-use crate::error::{AtPath, Malformed, Result};
+use crate::error::{AtPath, Error, Malformed, Result};
 use crate::format::commits::{self, COMMITS_DIR, ConsolidatedCommit, FRAGMENTS_DIR};
 use crate::format::name::{NameForm, TimestampedName, stem};
 use crate::format::version::Version;
@@ -135,6 +135,29 @@ impl Listing {
         let schemas = self.schemas();
         let in_time = |path: &&String| own_name(path).is_some_and(|name| name.end_ms <= window.end_ms);
         schemas.iter().rev().find(in_time).or(schemas.first()).cloned()
+    }
+
+    /// Fails if a folder has the name of a schema, commit or metadata file. Ignoring it could revive deleted cells.
+    ///
+    /// # Errors
+    /// [`Error::Io`] names the folder.
+    pub(super) fn check_kinds(&self, array: &str) -> Result<()> {
+        let folders = [
+            (SCHEMA_DIR, &self.schema),
+            (COMMITS_DIR, &self.commits),
+            (FRAGMENT_META_DIR, &self.fragment_meta),
+            (META_DIR, &self.meta),
+        ];
+        for (folder, entries) in folders {
+            let is_file = |e: &&Entry| TimestampedName::parse(stem(&e.name)).is_ok();
+            if let Some(wrong) = entries.iter().filter(|e| e.kind == EntryKind::Dir).find(is_file) {
+                return Err(Error::io(
+                    join(&join(array, folder), &wrong.name),
+                    "this is a folder in place of a file; remove the folder, and restore the file from a backup",
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// The files that determine what is visible: `.con`, `.ign` and `.vac` files.

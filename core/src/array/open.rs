@@ -107,6 +107,7 @@ impl Array {
                 },
             )
         };
+        listing.check_kinds(path)?;
         let schema_name = listing
             .schema_at(options.window)
             .filter(|_| listing.is_array())

@@ -289,3 +289,19 @@ fn consolidated_metadata_is_found_in_both_folders() {
         ["__fragment_meta/__1_1_#_22.meta", "__1_1_#_9.meta"]
     );
 }
+
+#[test]
+fn a_folder_in_place_of_a_file_is_an_error() {
+    let mut listing = commits(&["__1_1_#_22.wrt", "__2_2_#_22.del"]);
+    listing.schema = entries(&["__1_1_#", "__enumerations/"]);
+    listing.check_kinds("a").unwrap();
+    for (commit, schema) in [("__2_2_#_22.del/", "__1_1_#"), ("__2_2_#_22.del", "__1_1_#/")] {
+        listing.commits = entries(&["__1_1_#_22.wrt", commit]);
+        listing.schema = entries(&[schema, "__enumerations/"]);
+        let error = listing.check_kinds("a").unwrap_err().to_string();
+        assert!(
+            error.contains("folder in place of a file") && error.contains("a/__"),
+            "{error}"
+        );
+    }
+}
