@@ -427,3 +427,45 @@ fn a_link_to_nothing_is_no_target() {
     }
     assert_eq!(shell.names(), ["a", "in.csv", "link"]);
 }
+
+#[test]
+fn concurrent_schema_changes_all_succeed() {
+    let shell = Shell::new();
+    shell.file("t.csv", "x,a\n1,1\n");
+    shell.ok("import t.csv e --sparse --dims x");
+    let start = |i: usize| {
+        shell
+            .command(&format!("evolve e --add-attr n{i}:int32"))
+            .spawn()
+            .unwrap()
+    };
+    let running: Vec<_> = (0..5).map(start).collect();
+    for mut program in running {
+        assert!(program.wait().unwrap().success());
+    }
+    let schema = shell.ok("schema e");
+    assert!((0..5).all(|i| schema.contains(&format!("\"n{i}\""))), "{schema}");
+}
+
+#[test]
+fn a_folder_in_place_of_a_delete_revives_no_cells() {
+    let shell = Shell::new();
+    shell.file("t.csv", "x,a\n1,1\n2,2\n");
+    shell.ok("import t.csv e --sparse --dims x");
+    shell.ok("delete e --where 'a == 1'");
+    let commits = std::fs::read_dir(shell.path("e/__commits")).unwrap();
+    let delete = commits
+        .map(|e| e.unwrap().path())
+        .find(|p| p.extension().is_some_and(|e| e == "del"))
+        .unwrap();
+    std::fs::remove_file(&delete).unwrap();
+    std::fs::create_dir(&delete).unwrap();
+    for command in ["export e - --format csv", "verify e", "info e"] {
+        let output = shell.run(command, b"");
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            !output.status.success() && error.contains("folder in place of a file"),
+            "{command}: {error}"
+        );
+    }
+}
