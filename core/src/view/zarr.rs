@@ -14,7 +14,7 @@ use super::missing::Missing;
 use super::selection::column_names;
 use super::shard::Sharding;
 use super::tiles::{Tiles, readable};
-use super::tree::file_name;
+use super::tree::{file_name, shortened};
 use super::{attributes, fill};
 use crate::array::Array;
 use crate::datatype::{CellCount, Datatype, Physical};
@@ -268,7 +268,7 @@ fn node_name(name: &str) -> String {
         None if name == "zarr.json" => "zarr%2Ejson".to_owned(),
         None => file_name(name),
     };
-    node.replace('\\', "%5C")
+    shortened(node.replace('\\', "%5C"))
 }
 
 /// Cells along each dimension, from the start of the domain, where the chunks start, to the end of the current domain.
