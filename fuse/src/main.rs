@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use clap::Parser;
 use fuser::{Session, SessionACL};
-use hyperslab::internals::printable;
+use hyperslab::blocking::block_on;
+use hyperslab::internals::{calendar, printable};
 use hyperslab::view::{Source, parse_time};
-use hyperslab::{Context, Key, OpenOptions, Window, vfs};
+use hyperslab::{Array, Context, Key, OpenOptions, Window, vfs};
 use hyperslab_fuse::adapter::Adapter;
 use hyperslab_fuse::background;
 use hyperslab_fuse::errno::FsError;
@@ -271,7 +272,29 @@ fn open(args: &Args) -> Result<FileSystem> {
         options: OpenOptions { window, key },
         name,
     };
+    if args.at.is_some() {
+        warn_if_nothing_was_written(&source);
+    }
     FileSystem::new(source, seconds(args.ttl)?).map_err(|e| anyhow::anyhow!("cannot open {}: {e}", args.source))
+}
+
+/// Warns if the source is an array that was first written after the time of the mount. Such a mount looks like that of an
+/// array without cells.
+fn warn_if_nothing_was_written(source: &Source) {
+    let opened = block_on(async {
+        let array = Array::open(&source.context, &source.path, &source.options).await?;
+        let later = array.at(Window::ALL).await?.times();
+        Ok::<_, hyperslab::Error>(later.first().copied().filter(|_| array.times().is_empty()))
+    });
+    // A folder or a group is no array, and the mount reports other errors itself.
+    if let Ok(Some(first_ms)) = opened {
+        let time = calendar::format_milliseconds(first_ms);
+        let _ = writeln!(
+            std::io::stderr(),
+            "fuse-mount: warning: nothing was written to this array until the time of --at, so the mount shows no cells; \
+             the first write is of {time}"
+        );
+    }
 }
 
 /// Opens the log file.

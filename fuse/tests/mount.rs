@@ -440,3 +440,27 @@ fn the_whole_mount_can_show_a_past_time() {
     assert_eq!(now, std::fs::read(mounted.path("at/5000ms/slices/n@0,5.bin")).unwrap());
     assert_ne!(now, 7_i16.to_le_bytes());
 }
+
+#[test]
+fn a_mount_before_the_first_write_says_so() {
+    let folder = arrays();
+    let place = folder.path().join("mnt");
+    std::fs::create_dir(&place).unwrap();
+    let mut program = Command::new(env!("CARGO_BIN_EXE_fuse-mount"))
+        .arg(folder.path().join("arrays/dense"))
+        .arg(&place)
+        .args(["--at", "1ms"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(program.stderr.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let _ended = Mounted { program, place };
+    assert!(
+        line.contains("nothing was written") && line.contains("the first write is of 1000ms"),
+        "{line}"
+    );
+}
