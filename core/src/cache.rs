@@ -11,18 +11,18 @@ use hashlink::LinkedHashMap;
 /// The origin of a value: a file, a part of it, and the kind of value. The kind keeps different views of the same part
 /// apart.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct CacheKey {
+pub(crate) struct CacheKey {
     /// Path of the file in its store.
-    pub path: Arc<str>,
+    pub(crate) path: Arc<str>,
     /// The part of the file: an offset in bytes, or a tile number.
-    pub part: u64,
+    pub(crate) part: u64,
     /// The kind of value.
-    pub kind: &'static str,
+    pub(crate) kind: &'static str,
 }
 
 impl CacheKey {
     /// The key of a value of kind `kind`, made from part `part` of the file at `path`.
-    pub fn new(path: impl Into<Arc<str>>, part: u64, kind: &'static str) -> Self {
+    pub(crate) fn new(path: impl Into<Arc<str>>, part: u64, kind: &'static str) -> Self {
         Self {
             path: path.into(),
             part,
@@ -33,7 +33,7 @@ impl CacheKey {
 
 /// How likely a value is to be needed again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reuse {
+pub(crate) enum Reuse {
     /// Only a part of the value was used. A read of neighbouring cells needs it again.
     Likely,
     /// All of the value was used. It is needed again if the same cells are read again, but not during a scan.
@@ -93,7 +93,7 @@ impl Cache {
     }
 
     /// The value with this key, if it is present and of type `T`.
-    pub fn get<T: Any + Send + Sync>(&self, key: &CacheKey) -> Option<Arc<T>> {
+    pub(crate) fn get<T: Any + Send + Sync>(&self, key: &CacheKey) -> Option<Arc<T>> {
         let mut state = self.lock();
         let slot = state.values.to_back(key)?;
         Arc::clone(&slot.value).downcast::<T>().ok()
@@ -101,7 +101,7 @@ impl Cache {
 
     /// Stores `value`, which takes `bytes` of memory plus some overhead. Values larger than a quarter of the budget are
     /// not stored, because they would evict everything else.
-    pub fn insert<T: Any + Send + Sync>(&self, key: CacheKey, value: Arc<T>, bytes: u64, reuse: Reuse) {
+    pub(crate) fn insert<T: Any + Send + Sync>(&self, key: CacheKey, value: Arc<T>, bytes: u64, reuse: Reuse) {
         let bytes = bytes.saturating_add(SLOT_BYTES);
         if bytes > self.bytes_max / 4 {
             return;

@@ -18,7 +18,7 @@ const DAY_SECONDS: i128 = 86_400;
 /// than the unit is rounded down.
 ///
 /// ```
-/// use hyperslab::{calendar, Datatype};
+/// use hyperslab::{Datatype, internals::calendar};
 /// assert_eq!(calendar::parse("1970-02", Datatype::DatetimeDay), Ok((31, 58)));
 /// ```
 ///
@@ -61,7 +61,7 @@ fn ticks(civil: &Civil, text: &str, datatype: Datatype) -> Result<(i64, i64), St
 /// the last.
 ///
 /// ```
-/// use hyperslab::{calendar, Datatype};
+/// use hyperslab::{Datatype, internals::calendar};
 /// assert_eq!(calendar::starts("1970-02", Datatype::DatetimeDay), Ok((31, 58)));
 /// assert_eq!(calendar::starts("1970-02-01T12:00", Datatype::DatetimeDay), Ok((32, 31)));
 /// ```
@@ -88,7 +88,7 @@ pub fn starts(text: &str, datatype: Datatype) -> Result<(i64, i64), String> {
 /// 8601. Numbers with the suffix `ms` are always milliseconds. [`format_milliseconds`] is the inverse.
 ///
 /// ```
-/// use hyperslab::calendar;
+/// use hyperslab::internals::calendar;
 /// assert_eq!(calendar::milliseconds("1970-01-01T00:00:02"), Ok((2000, 2999)));
 /// assert_eq!(calendar::milliseconds("1970"), Ok((0, 31_535_999_999)));
 /// assert_eq!(calendar::milliseconds("1970ms"), Ok((1970, 1970)));
@@ -135,7 +135,7 @@ pub fn milliseconds(text: &str) -> Result<(u64, u64), String> {
 /// or a date.
 ///
 /// ```
-/// use hyperslab::calendar;
+/// use hyperslab::internals::calendar;
 /// assert_eq!(calendar::format_milliseconds(2000), "2000ms");
 /// assert_eq!(calendar::format_milliseconds(1_767_225_600_000), "1767225600000");
 /// ```
@@ -196,7 +196,7 @@ pub fn format(value: i64, datatype: Datatype) -> String {
 /// Formats `value` ticks of `datatype`, unless it is a plain number: a date, or `NaT` for a missing date or time.
 ///
 /// ```
-/// use hyperslab::{calendar, Datatype};
+/// use hyperslab::{Datatype, internals::calendar};
 /// assert_eq!(calendar::text(31, Datatype::DatetimeDay).as_deref(), Some("1970-02-01"));
 /// assert_eq!(calendar::text(31, Datatype::TimeHr), None);
 /// assert_eq!(calendar::text(i64::MIN, Datatype::TimeHr).as_deref(), Some("NaT"));

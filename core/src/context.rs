@@ -9,6 +9,23 @@ use crate::limits;
 use crate::vfs::{MemVfs, Vfs};
 
 /// A store, threads and a cache. Clones share all three.
+///
+/// ```
+/// use hyperslab::{Context, Cpu};
+/// let context = Context::memory();
+/// // The same store on one thread and with a cache of 8 MiB, for example for a small machine.
+/// let frugal = context.clone().with_cpu(Cpu::Inline).with_cache_bytes(8 << 20);
+/// ```
+///
+/// With a URL, and the path that it names in its store:
+///
+/// ```no_run
+/// # fn main() -> hyperslab::Result<()> {
+/// use hyperslab::{Array, Context, OpenOptions, blocking::block_on};
+/// let (vfs, path) = hyperslab::vfs::open_url("/data/points")?; // or s3://…, gs://…, az://…, https://…
+/// let array = block_on(Array::open(&Context::new(vfs), &path, &OpenOptions::default()))?;
+/// # Ok(()) }
+/// ```
 #[derive(Clone)]
 pub struct Context {
     /// The store with the arrays.
@@ -20,7 +37,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// A context for the store `vfs`, with all cores and a cache of [`limits::CACHE_BYTES`].
+    /// A context for the store `vfs`, with all cores and a cache of 64 MiB.
     pub fn new(vfs: Arc<dyn Vfs>) -> Self {
         Self {
             vfs,

@@ -43,7 +43,7 @@ impl Cpu {
     ///
     /// # Errors
     /// One of the errors of `f`. The others are dropped.
-    pub fn try_map<T, R, E>(self, items: &[T], f: impl Fn(&T) -> Result<R, E> + Sync + Send) -> Result<Vec<R>, E>
+    pub(crate) fn try_map<T, R, E>(self, items: &[T], f: impl Fn(&T) -> Result<R, E> + Sync + Send) -> Result<Vec<R>, E>
     where
         T: Sync,
         R: Send,
@@ -64,7 +64,11 @@ impl Cpu {
     ///
     /// # Errors
     /// One of the errors of `f`. The others are dropped.
-    pub fn try_map_owned<T, R, E>(self, items: Vec<T>, f: impl Fn(T) -> Result<R, E> + Sync + Send) -> Result<Vec<R>, E>
+    pub(crate) fn try_map_owned<T, R, E>(
+        self,
+        items: Vec<T>,
+        f: impl Fn(T) -> Result<R, E> + Sync + Send,
+    ) -> Result<Vec<R>, E>
     where
         T: Send,
         R: Send,
@@ -81,7 +85,7 @@ impl Cpu {
     }
 
     /// Sorts by `key`. The sort is stable.
-    pub fn sort_by_key<T: Send, K: Ord>(self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
+    pub(crate) fn sort_by_key<T: Send, K: Ord>(self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
         match self {
             #[cfg(feature = "rayon")]
             Self::Rayon => rayon::slice::ParallelSliceMut::par_sort_by_key(items, key),
@@ -96,7 +100,7 @@ impl Cpu {
     ///
     /// # Errors
     /// The job's own error.
-    pub fn run<R: Send + 'static>(
+    pub(crate) fn run<R: Send + 'static>(
         self,
         job: impl FnOnce() -> Result<R> + Send + 'static,
     ) -> impl Future<Output = Result<R>> + Send {

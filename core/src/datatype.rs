@@ -248,6 +248,7 @@ impl Physical {
 /// let size = with_type!(Datatype::DatetimeMs.physical(), T => size_of::<T>());
 /// assert_eq!(size, 8);
 /// ```
+#[doc(hidden)]
 #[macro_export]
 macro_rules! with_type {
     ($physical:expr, $T:ident => $body:expr) => {

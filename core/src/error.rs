@@ -69,7 +69,7 @@ pub enum Error {
         /// The problem, and the allowed values.
         why: String,
     },
-    /// A limit of [`crate::limits`] or a budget of the caller was exceeded.
+    /// A size limit of this crate or a budget of the caller was exceeded.
     #[error("{what}: {} exceeds the limit of {limit}", counted(*.found))]
     LimitExceeded {
         /// The quantity that is too large, with its unit.
@@ -215,7 +215,7 @@ pub enum MalformedKind {
 
 impl Malformed {
     /// Damage in `what` at `offset`.
-    pub fn new(what: impl Into<String>, offset: u64, why: impl Into<String>) -> Self {
+    pub(crate) fn new(what: impl Into<String>, offset: u64, why: impl Into<String>) -> Self {
         Self {
             what: what.into(),
             offset,
@@ -225,7 +225,7 @@ impl Malformed {
     }
 
     /// A structure whose own version is newer than this release reads.
-    pub fn newer(what: &str, found: u32, newest: u32) -> Self {
+    pub(crate) fn newer(what: &str, found: u32, newest: u32) -> Self {
         let why = format!(
             "{found} is newer than {newest}, the newest this release reads; upgrade Hyperslab, or if no release is that new, restore the file from a backup"
         );
@@ -233,7 +233,7 @@ impl Malformed {
     }
 
     /// A valid input that this release does not support.
-    pub fn unsupported(what: impl Into<String>, why: impl Into<String>) -> Self {
+    pub(crate) fn unsupported(what: impl Into<String>, why: impl Into<String>) -> Self {
         Self {
             what: what.into(),
             offset: 0,
@@ -259,7 +259,7 @@ impl Malformed {
     }
 
     /// A missing or wrong key.
-    pub fn key(what: impl Into<String>, why: impl Into<String>) -> Self {
+    pub(crate) fn key(what: impl Into<String>, why: impl Into<String>) -> Self {
         Self {
             what: what.into(),
             offset: 0,
@@ -269,7 +269,7 @@ impl Malformed {
     }
 
     /// A key for data that is not encrypted.
-    pub fn needless_key(what: impl Into<String>) -> Self {
+    pub(crate) fn needless_key(what: impl Into<String>) -> Self {
         Self {
             kind: MalformedKind::Key { wanted: false },
             ..Self::key(what, "it is not encrypted; open it without a key")
@@ -278,7 +278,7 @@ impl Malformed {
 
     /// The same error with `base` added to its offset, for a nested structure.
     #[must_use]
-    pub fn shifted(mut self, base: u64) -> Self {
+    pub(crate) fn shifted(mut self, base: u64) -> Self {
         self.offset = self.offset.saturating_add(base);
         self
     }

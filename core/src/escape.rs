@@ -15,7 +15,7 @@ pub fn text(bytes: &[u8]) -> Cow<'_, str> {
 /// escape is escaped too: `\xff` in a key becomes `\x5cxff`.
 ///
 /// ```
-/// use hyperslab::escape;
+/// use hyperslab::internals::escape;
 /// assert_eq!(escape::key(&[b'a', 0xe9]), "a\\xe9");
 /// ```
 pub fn key(bytes: &[u8]) -> String {

@@ -56,6 +56,8 @@ pub mod vfs {
 
 /// The grammar of slices and the formats of their files.
 pub mod view {
+    pub use crate::view::node::dir_id;
+
     /// Cells as the bytes of a file.
     pub mod encode {
         pub use crate::view::encode::*;

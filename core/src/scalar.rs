@@ -85,7 +85,7 @@ impl Scalar {
         text.unwrap_or_else(|| self.to_string())
     }
 
-    /// Formats the value with [`calendar::text`].
+    /// The value as an ISO 8601 date or time; `None` if it is not an integer or `datatype` is neither.
     pub fn date_text(&self, datatype: Datatype) -> Option<String> {
         if let Self::I64(ticks) = self {
             calendar::text(*ticks, datatype)

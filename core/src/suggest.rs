@@ -9,7 +9,7 @@ const LISTED_MAX: usize = 20;
 /// lists them.
 ///
 /// ```
-/// let why = hyperslab::suggest::unknown("attribute", "tmep", &["temp", "salinity"]);
+/// let why = hyperslab::internals::suggest::unknown("attribute", "tmep", &["temp", "salinity"]);
 /// assert_eq!(why, "there is no attribute 'tmep'; did you mean 'temp'? The attributes are temp, salinity");
 /// ```
 pub fn unknown(kind: &str, name: &str, known: &[impl AsRef<str>]) -> String {

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use hyperslab::blocking::block_on;
-use hyperslab::view::{DirEntry, Node, NodeKind, Source, View, dir_id};
+use hyperslab::internals::view::dir_id;
+use hyperslab::view::{DirEntry, Node, NodeKind, Source, View};
 
 use crate::errno::{FsError, errno};
 use crate::open_files::OpenFiles;

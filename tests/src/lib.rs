@@ -88,3 +88,7 @@ pub fn python() -> PathBuf {
     );
     path
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -229,7 +229,7 @@ impl RawArray {
 impl RawArray {
     async fn written_box(&self, json: &str) -> Result<Vec<ScalarRange>> {
         let selection = select::selection(json, &self.array).await?;
-        let plain = |axis: hyperslab::view::Axis| match axis.range {
+        let plain = |axis: hyperslab::internals::view::selection::Axis| match axis.range {
             Some(range) if axis.step == 1 => Ok(range),
             _ => Err(Error::invalid("a write fills a box; its steps must be 1")),
         };

@@ -31,6 +31,12 @@ pub(crate) const STEPS: &[Step] = &[
         filters: false,
     },
     Step {
+        name: "rustdoc",
+        needs: &[],
+        commands: |_| vec![rustdoc()],
+        filters: false,
+    },
+    Step {
         name: "unit",
         needs: &[Need::Fuse, Need::Oracle],
         commands: unit,
@@ -39,7 +45,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "tidy",
         needs: &[],
-        commands: |filter| vec![suite(&["tidy", "docs"], &[], filter)],
+        commands: |filter| vec![suite(&["tidy", "docs"], &[], filter), readme()],
         filters: true,
     },
     Step {
@@ -98,6 +104,19 @@ fn lint() -> Command {
     c.args(NOT_NATIVE)
         .args(["--all-targets", "--all-features", "--quiet", "--", "-D", "warnings"]);
     c
+}
+
+/// The pages that docs.rs builds, without warnings such as broken links.
+fn rustdoc() -> Command {
+    let mut c = cargo(&["doc", "--package", "hyperslab", "--no-deps", "--quiet"]);
+    c.args(["--features", "arrow,object-store,test-util"])
+        .env("RUSTDOCFLAGS", "-D warnings");
+    c
+}
+
+/// The example in the README.
+fn readme() -> Command {
+    cargo(&["test", "--package", "hyperslab-tests", "--doc"])
 }
 
 fn unit(filter: Option<&str>) -> Vec<Command> {

@@ -91,6 +91,27 @@ impl Array {
     /// `enumerations` holds the values of every enumeration that the schema's attributes use. Their files get new names,
     /// which replace the references in the schema.
     ///
+    /// ```
+    /// # use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+    /// # use hyperslab::*;
+    /// # fn main() -> hyperslab::Result<()> { hyperslab::blocking::block_on(async {
+    /// # let context = Context::memory();
+    ///
+    /// use hyperslab::schema::{Filter, Pipeline};
+    ///
+    /// let y = Dimension::new("y", Datatype::Int32, 0, 999, 100);
+    /// let x = Dimension::new("x", Datatype::Int32, 0, 999, 100);
+    /// let mut height = Attribute::new("height", Datatype::Float32, CellCount::ONE);
+    /// height.filters = Pipeline::new(vec![Filter::Byteshuffle, Filter::Zstd { level: 5 }]);
+    /// let schema = Schema::new(ArrayType::Dense, vec![y, x], vec![height]);
+    ///
+    /// // Take the time from a clock, and the seed from a source of random numbers.
+    /// let options = CreateOptions { timestamp_ms: 1_700_000_000_000, seed: [1; 32], key: None };
+    /// Array::create(&context, "terrain", &schema, &[], &options).await?;
+    /// assert!(Array::create(&context, "terrain", &schema, &[], &options).await.is_err());
+    /// # Ok(()) }) }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::AlreadyExists`] if `path` is an array or a group. [`Error::InvalidArgument`] if the schema is invalid, an
     /// enumeration is missing, or `path` is inside an array.

@@ -17,6 +17,27 @@ use crate::vfs::{join, side_by_side};
 impl Array {
     /// The metadata of the array, by key.
     ///
+    /// ```
+    /// # use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+    /// # use hyperslab::*;
+    /// # fn main() -> hyperslab::Result<()> { hyperslab::blocking::block_on(async {
+    /// # let context = Context::memory();
+    /// # let x = Dimension::new("x", Datatype::Int32, 0, 7, 4);
+    /// # let schema = Schema::new(ArrayType::Dense, vec![x], vec![Attribute::new("a", Datatype::Int32, CellCount::ONE)]);
+    /// # let options = CreateOptions { timestamp_ms: 1, seed: [1; 32], key: None };
+    /// # Array::create(&context, "line", &schema, &[], &options).await?;
+    /// # let array = Array::open(&context, "line", &OpenOptions::default()).await?;
+    /// # let column = |values: &[i32]| vec![("a".to_owned(), Column::from_values(Datatype::Int32, values))];
+    /// # let at = |timestamp_ms| WriteOptions { timestamp_ms, seed: [timestamp_ms as u8; 32], sync: false };
+    /// use hyperslab::metadata::{Entry, MetaValue};
+    ///
+    /// let entry = Entry { key: "units".into(), value: Some(MetaValue::text("kelvin")) };
+    /// array.write_metadata(&[entry], &at(10)).await?;
+    /// let metadata = array.at(Window::ALL).await?.metadata().await?;
+    /// assert_eq!(metadata["units"].data, b"kelvin");
+    /// # Ok(()) }) }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Key`] and [`Error::Io`] name the file.
     pub async fn metadata(&self) -> Result<BTreeMap<String, MetaValue>> {

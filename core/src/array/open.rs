@@ -48,6 +48,28 @@ impl Array {
     /// Opens the array at `path` in the store of `context`. Uses a manifest that the store has already read;
     /// [`Array::at`] reads it again.
     ///
+    /// ```
+    /// # use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+    /// # use hyperslab::*;
+    /// # fn main() -> hyperslab::Result<()> { hyperslab::blocking::block_on(async {
+    /// # let context = Context::memory();
+    /// # let x = Dimension::new("x", Datatype::Int32, 0, 7, 4);
+    /// # let schema = Schema::new(ArrayType::Dense, vec![x], vec![Attribute::new("a", Datatype::Int32, CellCount::ONE)]);
+    /// # let options = CreateOptions { timestamp_ms: 1, seed: [1; 32], key: None };
+    /// # Array::create(&context, "line", &schema, &[], &options).await?;
+    /// # let array = Array::open(&context, "line", &OpenOptions::default()).await?;
+    /// # let column = |values: &[i32]| vec![("a".to_owned(), Column::from_values(Datatype::Int32, values))];
+    /// # let at = |timestamp_ms| WriteOptions { timestamp_ms, seed: [timestamp_ms as u8; 32], sync: false };
+    /// # let cells = Cells { region: None, layout: Layout::RowMajor, columns: column(&[0, 1, 2, 3, 4, 5, 6, 7]) };
+    /// # array.write(cells, &at(10)).await?;
+    /// // Everything that was written, and the state at time 5, before the first write.
+    /// let now = Array::open(&context, "line", &OpenOptions::default()).await?;
+    /// let past = Array::open(&context, "line", &OpenOptions { window: Window::at(5), key: None }).await?;
+    /// assert_eq!((now.fragments().len(), past.fragments().len()), (1, 0));
+    /// assert_eq!(now.non_empty_domain(), Some(vec![ScalarRange::new(0, 7)]));
+    /// # Ok(()) }) }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::NotFound`] if there is no array. [`Error::Key`] without the right key. [`Error::Corrupt`] and
     /// [`Error::Io`] name the file.

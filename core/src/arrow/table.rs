@@ -12,6 +12,37 @@ use crate::column::Column;
 use crate::error::{Error, Result};
 
 /// Converts the columns of a table to record batches.
+///
+/// ```
+/// # use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+/// # use hyperslab::*;
+/// # fn main() -> hyperslab::Result<()> { hyperslab::blocking::block_on(async {
+/// # let context = Context::memory();
+/// # let x = Dimension::new("x", Datatype::Int32, 0, 7, 4);
+/// # let schema = Schema::new(ArrayType::Dense, vec![x], vec![Attribute::new("a", Datatype::Int32, CellCount::ONE)]);
+/// # let options = CreateOptions { timestamp_ms: 1, seed: [1; 32], key: None };
+/// # Array::create(&context, "line", &schema, &[], &options).await?;
+/// # let array = Array::open(&context, "line", &OpenOptions::default()).await?;
+/// # let column = |values: &[i32]| vec![("a".to_owned(), Column::from_values(Datatype::Int32, values))];
+/// # let at = |timestamp_ms| WriteOptions { timestamp_ms, seed: [timestamp_ms as u8; 32], sync: false };
+/// # let cells = Cells { region: None, layout: Layout::RowMajor, columns: column(&[0, 1, 2, 3, 4, 5, 6, 7]) };
+/// # array.write(cells, &at(10)).await?;
+/// use hyperslab::arrow::{FieldType, Table};
+///
+/// let array = array.at(Window::ALL).await?;
+/// let batch = array.read(&Query::default()).await?;
+/// let column = batch.column("a").unwrap();
+///
+/// // To Arrow…
+/// let table = Table::new(vec![FieldType::attribute(&array.schema().attributes[0], None)], true)?;
+/// let rows = table.batches(&[column], 0..8).next().unwrap()?;
+/// assert_eq!(rows.num_rows(), 8);
+///
+/// // … and back.
+/// let field = FieldType::infer(rows.schema().field(0))?;
+/// assert_eq!(field.column(rows.column(0))?, *column);
+/// # Ok(()) }) }
+/// ```
 #[derive(Debug)]
 pub struct Table {
     fields: Vec<FieldType>,

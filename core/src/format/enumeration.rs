@@ -27,6 +27,7 @@ impl Enumeration {
     ///
     /// # Errors
     /// The payload is damaged or has a newer version.
+    #[doc(hidden)]
     pub fn decode(payload: &[u8]) -> Decoded<Self> {
         let mut r = Reader::new(payload);
         let version = r.u32("enumeration version")?;
@@ -79,6 +80,7 @@ impl Enumeration {
     }
 
     /// Encodes the payload of the enumeration's file.
+    #[doc(hidden)]
     pub fn encode(&self) -> Vec<u8> {
         let mut w = Writer::new();
         w.u32(0)

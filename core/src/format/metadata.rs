@@ -14,7 +14,7 @@ use crate::scalar::Scalar;
 /// A key with its value, or the deletion of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The key. Bytes that are not UTF-8 are escaped by [`escape::key`].
+    /// The key. Bytes that are not UTF-8 are escapes such as `\xff`.
     pub key: String,
     /// The value; `None` deletes the key.
     pub value: Option<MetaValue>,

@@ -89,6 +89,7 @@ impl Pipeline {
     ///
     /// # Errors
     /// The bytes end early, or the options of a filter have the wrong length.
+    #[doc(hidden)]
     pub fn decode(r: &mut Reader<'_>, schema_version: Version) -> Decoded<Self> {
         let max_chunk_bytes = MaxChunk(r.u32("maximum chunk size")?);
         let n = r.u32("number of filters")?;
@@ -106,6 +107,7 @@ impl Pipeline {
     }
 
     /// Encodes the pipeline in the current format version.
+    #[doc(hidden)]
     pub fn encode(&self, w: &mut Writer) {
         w.u32(self.max_chunk_bytes.0);
         w.u32(u32::try_from(self.filters.len()).unwrap_or(u32::MAX));

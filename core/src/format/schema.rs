@@ -166,6 +166,7 @@ impl Schema {
     ///
     /// # Errors
     /// The payload is damaged or has a newer version.
+    #[doc(hidden)]
     pub fn decode(payload: &[u8]) -> Decoded<Self> {
         let mut r = Reader::new(payload);
         let version = Version::new(r.u32("schema version")?)?;
@@ -235,6 +236,7 @@ impl Schema {
     }
 
     /// Encodes the payload of a schema file, always in the current version.
+    #[doc(hidden)]
     pub fn encode(&self) -> Vec<u8> {
         let mut w = Writer::new();
         w.u32(Version::CURRENT.number())

@@ -16,9 +16,9 @@ impl Version {
     /// The version written by builds with experimental features.
     const EXPERIMENTAL: u32 = u32::MAX;
     /// The version of fragment names without a number: 3 or 4, which have the same layout.
-    pub const PLAIN_NAMES: Self = Self(4);
+    pub(crate) const PLAIN_NAMES: Self = Self(4);
     /// The version of fragment names in the oldest form: 1 or 2, which the metadata distinguishes.
-    pub const OLDEST_NAMES: Self = Self(2);
+    pub(crate) const OLDEST_NAMES: Self = Self(2);
 
     /// The version with this number.
     ///
@@ -48,6 +48,7 @@ impl Version {
     }
 
     /// The version with this number, or the nearest one that this release knows.
+    #[doc(hidden)]
     pub const fn nearest(number: u32) -> Self {
         match number {
             0 => Self(1),
@@ -62,18 +63,18 @@ impl Version {
     }
 
     /// Like [`Version::has_delete_metadata`], for a number in a name that may be newer than this release reads.
-    pub const fn number_has_delete_metadata(number: u32) -> bool {
+    pub(crate) const fn number_has_delete_metadata(number: u32) -> bool {
         Self(number).has_delete_metadata()
     }
 
     /// 3 and 4: fragment names without a version, which [`Version::PLAIN_NAMES`] represents.
-    pub const fn has_plain_names(self) -> bool {
+    pub(crate) const fn has_plain_names(self) -> bool {
         self.has_footer() && !self.has_dimension_files()
     }
 
     /// The version of new fragments in an array whose schema has this version. Like libtiledb, keeps the schema's
     /// version since 7, and uses the current version in older arrays.
-    pub const fn for_new_fragments(self) -> Self {
+    pub(crate) const fn for_new_fragments(self) -> Self {
         if self.0 >= 7 { self } else { Self::CURRENT }
     }
 }

@@ -94,6 +94,33 @@ pub struct Consolidation {
 ///
 /// Readers see either the old or the new fragments, never a mixture. Vacuum removes the old ones.
 ///
+/// ```
+/// # use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+/// # use hyperslab::*;
+/// # fn main() -> hyperslab::Result<()> { hyperslab::blocking::block_on(async {
+/// # let context = Context::memory();
+/// # let x = Dimension::new("x", Datatype::Int32, 0, 7, 4);
+/// # let schema = Schema::new(ArrayType::Dense, vec![x], vec![Attribute::new("a", Datatype::Int32, CellCount::ONE)]);
+/// # let options = CreateOptions { timestamp_ms: 1, seed: [1; 32], key: None };
+/// # Array::create(&context, "line", &schema, &[], &options).await?;
+/// # let array = Array::open(&context, "line", &OpenOptions::default()).await?;
+/// # let column = |values: &[i32]| vec![("a".to_owned(), Column::from_values(Datatype::Int32, values))];
+/// # let at = |timestamp_ms| WriteOptions { timestamp_ms, seed: [timestamp_ms as u8; 32], sync: false };
+/// # let cells = Cells { region: None, layout: Layout::RowMajor, columns: column(&[0, 1, 2, 3, 4, 5, 6, 7]) };
+/// # array.write(cells, &at(10)).await?;
+/// use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate};
+///
+/// let cells = Cells { region: Some(vec![ScalarRange::new(2, 3)]), layout: Layout::RowMajor, columns: column(&[20, 30]) };
+/// array.write(cells, &at(20)).await?;
+/// let array = array.at(Window::ALL).await?;
+/// assert_eq!(array.fragments().len(), 2);
+///
+/// let done = consolidate(&array, &ConsolidateOptions::new(Mode::Fragments), &at(30)).await?;
+/// assert_eq!((done.written.len(), done.replaced), (1, 2));
+/// assert_eq!(array.at(Window::ALL).await?.fragments().len(), 1);
+/// # Ok(()) }) }
+/// ```
+///
 /// # Errors
 /// - [`Error::NotFound`] if a named fragment is not visible, or if another process replaced it meanwhile.
 /// - [`Error::InvalidArgument`] if merging the named fragments would change what readers see.

@@ -27,6 +27,36 @@ use crate::write::identity::Ids;
 /// field. If the condition depends on either, the array is read first, and cells that must stay are excluded by their
 /// coordinates.
 ///
+/// ```
+/// # use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+/// # use hyperslab::*;
+/// # fn main() -> hyperslab::Result<()> { hyperslab::blocking::block_on(async {
+/// # let context = Context::memory();
+/// # let x = Dimension::new("x", Datatype::Int32, 0, 999, 100);
+/// # let schema = Schema::new(ArrayType::Sparse, vec![x], vec![Attribute::new("a", Datatype::Int32, CellCount::ONE)]);
+/// # let options = CreateOptions { timestamp_ms: 1, seed: [1; 32], key: None };
+/// # Array::create(&context, "points", &schema, &[], &options).await?;
+/// # let array = Array::open(&context, "points", &OpenOptions::default()).await?;
+/// # let columns = |x: &[i32], a: &[i32]| vec![
+/// #     ("x".to_owned(), Column::from_values(Datatype::Int32, x)),
+/// #     ("a".to_owned(), Column::from_values(Datatype::Int32, a)),
+/// # ];
+/// # let at = |timestamp_ms| WriteOptions { timestamp_ms, seed: [timestamp_ms as u8; 32], sync: false };
+/// # let cells = Cells { region: None, layout: Layout::RowMajor, columns: columns(&[700, 5, 42], &[7, 0, 4]) };
+/// # array.write(cells, &at(10)).await?;
+/// # let array = array.at(Window::ALL).await?;
+/// use hyperslab::maintain::{count_deleted, delete};
+///
+/// let condition = "a >= 4".parse()?;
+/// let counts = count_deleted(&array, &condition, &at(20)).await?;
+/// assert_eq!(counts.iter().map(|(_, cells)| *cells).sum::<u64>(), 2);
+/// delete(&array, &condition, &at(20)).await?;
+/// assert_eq!(array.at(Window::ALL).await?.count(&Query::default()).await?, 1);
+/// // The cells are still there in the past.
+/// assert_eq!(array.at(Window::at(15)).await?.count(&Query::default()).await?, 3);
+/// # Ok(()) }) }
+/// ```
+///
 /// # Errors
 /// - [`Error::InvalidArgument`] for a dense array, a field that does not exist or did not exist at that timestamp, or a
 ///   value that is not in an enumeration.
@@ -143,6 +173,32 @@ fn untestable(datatype: Datatype, cell: CellCount) -> Option<String> {
 ///
 /// Fragments replaced by a consolidated one are removed too. A consolidated fragment that reaches out of the window
 /// stays with all of its cells.
+///
+/// ```
+/// # use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+/// # use hyperslab::*;
+/// # fn main() -> hyperslab::Result<()> { hyperslab::blocking::block_on(async {
+/// # let context = Context::memory();
+/// # let x = Dimension::new("x", Datatype::Int32, 0, 999, 100);
+/// # let schema = Schema::new(ArrayType::Sparse, vec![x], vec![Attribute::new("a", Datatype::Int32, CellCount::ONE)]);
+/// # let options = CreateOptions { timestamp_ms: 1, seed: [1; 32], key: None };
+/// # Array::create(&context, "points", &schema, &[], &options).await?;
+/// # let array = Array::open(&context, "points", &OpenOptions::default()).await?;
+/// # let columns = |x: &[i32], a: &[i32]| vec![
+/// #     ("x".to_owned(), Column::from_values(Datatype::Int32, x)),
+/// #     ("a".to_owned(), Column::from_values(Datatype::Int32, a)),
+/// # ];
+/// # let at = |timestamp_ms| WriteOptions { timestamp_ms, seed: [timestamp_ms as u8; 32], sync: false };
+/// # let cells = Cells { region: None, layout: Layout::RowMajor, columns: columns(&[700, 5, 42], &[7, 0, 4]) };
+/// # array.write(cells, &at(10)).await?;
+/// # let array = array.at(Window::ALL).await?;
+/// use hyperslab::maintain::delete_fragments;
+///
+/// let removed = delete_fragments(&array, Window { start_ms: 0, end_ms: 15 }, &at(20)).await?;
+/// assert_eq!(removed.len(), 1);
+/// assert_eq!(array.at(Window::ALL).await?.count(&Query::default()).await?, 0);
+/// # Ok(()) }) }
+/// ```
 ///
 /// # Errors
 /// [`Error::Io`].

@@ -44,6 +44,35 @@ pub struct Evolution {
 /// Writes the array's next schema, valid from the timestamp of the write. If the store has locks, concurrent changes wait
 /// for each other, and each is applied to the schema of the one before.
 ///
+/// ```
+/// # use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+/// # use hyperslab::*;
+/// # fn main() -> hyperslab::Result<()> { hyperslab::blocking::block_on(async {
+/// # let context = Context::memory();
+/// # let x = Dimension::new("x", Datatype::Int32, 0, 7, 4);
+/// # let schema = Schema::new(ArrayType::Dense, vec![x], vec![Attribute::new("a", Datatype::Int32, CellCount::ONE)]);
+/// # let options = CreateOptions { timestamp_ms: 1, seed: [1; 32], key: None };
+/// # Array::create(&context, "line", &schema, &[], &options).await?;
+/// # let array = Array::open(&context, "line", &OpenOptions::default()).await?;
+/// # let column = |values: &[i32]| vec![("a".to_owned(), Column::from_values(Datatype::Int32, values))];
+/// # let at = |timestamp_ms| WriteOptions { timestamp_ms, seed: [timestamp_ms as u8; 32], sync: false };
+/// # let cells = Cells { region: None, layout: Layout::RowMajor, columns: column(&[0, 1, 2, 3, 4, 5, 6, 7]) };
+/// # array.write(cells, &at(10)).await?;
+/// use hyperslab::maintain::{Evolution, evolve};
+///
+/// let array = array.at(Window::ALL).await?;
+/// let change = Evolution {
+///     add: vec![Attribute::new("b", Datatype::Uint8, CellCount::ONE)],
+///     ..Evolution::default()
+/// };
+/// evolve(&array, &change, &at(20)).await?;
+///
+/// // Cells that were written before hold the fill value of the new attribute.
+/// let batch = array.at(Window::ALL).await?.read(&Query::default()).await?;
+/// assert_eq!(*batch.column("b").unwrap().values::<u8>()?, [255; 8]);
+/// # Ok(()) }) }
+/// ```
+///
 /// # Errors
 /// - [`Error::InvalidArgument`] if a change is not possible, or if another change was made at the same time in a store
 ///   without locks.

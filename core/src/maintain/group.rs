@@ -42,6 +42,34 @@ pub async fn create_group(context: &Context, path: &str) -> Result<()> {
 
 /// Changes the members of the group at `path` atomically.
 ///
+/// ```
+/// # use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+/// # use hyperslab::*;
+/// # fn main() -> hyperslab::Result<()> { hyperslab::blocking::block_on(async {
+/// # let context = Context::memory();
+/// # let x = Dimension::new("x", Datatype::Int32, 0, 7, 4);
+/// # let schema = Schema::new(ArrayType::Dense, vec![x], vec![Attribute::new("a", Datatype::Int32, CellCount::ONE)]);
+/// # let options = CreateOptions { timestamp_ms: 1, seed: [1; 32], key: None };
+/// # Array::create(&context, "line", &schema, &[], &options).await?;
+/// # let array = Array::open(&context, "line", &OpenOptions::default()).await?;
+/// # let column = |values: &[i32]| vec![("a".to_owned(), Column::from_values(Datatype::Int32, values))];
+/// # let at = |timestamp_ms| WriteOptions { timestamp_ms, seed: [timestamp_ms as u8; 32], sync: false };
+/// use hyperslab::group::{Group, GroupChange, GroupMember, MemberKind, change_group, create_group};
+///
+/// create_group(&context, "project").await?;
+/// let member = GroupMember {
+///     kind: MemberKind::Array,
+///     relative: true,
+///     uri: "line".into(),
+///     name: Some("temperatures".into()),
+///     deleted: false,
+/// };
+/// change_group(&context, "project", &[GroupChange::Add(member)], None, &at(10)).await?;
+/// let group = Group::open(&context, "project", &OpenOptions::default()).await?;
+/// assert!(group.member("temperatures").is_some());
+/// # Ok(()) }) }
+/// ```
+///
 /// # Errors
 /// [`Error::NotFound`] if there is no group, or no member with the name to remove.
 pub async fn change_group(

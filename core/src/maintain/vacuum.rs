@@ -20,6 +20,35 @@ use crate::write::identity::Ids;
 ///
 /// Readers that opened the array before the vacuum may fail afterwards.
 ///
+/// ```
+/// # use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+/// # use hyperslab::*;
+/// # fn main() -> hyperslab::Result<()> { hyperslab::blocking::block_on(async {
+/// # let context = Context::memory();
+/// # let x = Dimension::new("x", Datatype::Int32, 0, 7, 4);
+/// # let schema = Schema::new(ArrayType::Dense, vec![x], vec![Attribute::new("a", Datatype::Int32, CellCount::ONE)]);
+/// # let options = CreateOptions { timestamp_ms: 1, seed: [1; 32], key: None };
+/// # Array::create(&context, "line", &schema, &[], &options).await?;
+/// # let array = Array::open(&context, "line", &OpenOptions::default()).await?;
+/// # let column = |values: &[i32]| vec![("a".to_owned(), Column::from_values(Datatype::Int32, values))];
+/// # let at = |timestamp_ms| WriteOptions { timestamp_ms, seed: [timestamp_ms as u8; 32], sync: false };
+/// # let cells = Cells { region: None, layout: Layout::RowMajor, columns: column(&[0, 1, 2, 3, 4, 5, 6, 7]) };
+/// # array.write(cells, &at(10)).await?;
+/// use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, vacuum};
+///
+/// let cells = Cells { region: Some(vec![ScalarRange::new(2, 3)]), layout: Layout::RowMajor, columns: column(&[20, 30]) };
+/// array.write(cells, &at(20)).await?;
+/// let array = array.at(Window::ALL).await?;
+/// consolidate(&array, &ConsolidateOptions::new(Mode::Fragments), &at(30)).await?;
+///
+/// // First look, then remove the two fragments that were merged.
+/// let array = array.at(Window::ALL).await?;
+/// let planned = vacuum(&array, Mode::Fragments, true, &at(40)).await?;
+/// assert_eq!(vacuum(&array, Mode::Fragments, false, &at(40)).await?, planned);
+/// assert!(vacuum(&array, Mode::Fragments, false, &at(50)).await?.is_empty());
+/// # Ok(()) }) }
+/// ```
+///
 /// # Errors
 /// [`crate::Error::Io`].
 pub async fn vacuum(array: &Array, mode: Mode, dry_run: bool, write: &WriteOptions) -> Result<Vec<String>> {

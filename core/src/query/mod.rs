@@ -20,6 +20,36 @@ use crate::limits;
 use crate::scalar::ScalarRange;
 
 /// A read query: which cells and fields to read, and in which order.
+///
+/// ```
+/// # use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+/// # use hyperslab::*;
+/// # fn main() -> hyperslab::Result<()> { hyperslab::blocking::block_on(async {
+/// # let context = Context::memory();
+/// # let x = Dimension::new("x", Datatype::Int32, 0, 999, 100);
+/// # let schema = Schema::new(ArrayType::Sparse, vec![x], vec![Attribute::new("a", Datatype::Int32, CellCount::ONE)]);
+/// # let options = CreateOptions { timestamp_ms: 1, seed: [1; 32], key: None };
+/// # Array::create(&context, "points", &schema, &[], &options).await?;
+/// # let array = Array::open(&context, "points", &OpenOptions::default()).await?;
+/// # let columns = |x: &[i32], a: &[i32]| vec![
+/// #     ("x".to_owned(), Column::from_values(Datatype::Int32, x)),
+/// #     ("a".to_owned(), Column::from_values(Datatype::Int32, a)),
+/// # ];
+/// # let at = |timestamp_ms| WriteOptions { timestamp_ms, seed: [timestamp_ms as u8; 32], sync: false };
+/// # let cells = Cells { region: None, layout: Layout::RowMajor, columns: columns(&[700, 5, 42], &[7, 0, 4]) };
+/// # array.write(cells, &at(10)).await?;
+/// # let array = array.at(Window::ALL).await?;
+/// // The cells with x from 0 to 99 or from 500 on, and a > 0, in row-major order.
+/// let query = Query {
+///     fields: Some(vec!["a".to_owned()]),
+///     region: Region(vec![vec![ScalarRange::new(0, 99), ScalarRange::new(500, 999)]]),
+///     condition: Some("a > 0".parse()?),
+///     ..Query::default()
+/// };
+/// let batch = array.read(&query).await?;
+/// assert_eq!(*batch.column("a").unwrap().values::<i32>()?, [4, 7]);
+/// # Ok(()) }) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Query {
     /// Names of attributes and dimensions, in the order of the result's columns. `None` reads every attribute; in

@@ -36,6 +36,19 @@ const ENTRIES_AT_ONCE: usize = 256;
 const LISTINGS_MAX: usize = 16;
 
 /// A store of the files in a folder.
+///
+/// ```
+/// use bytes::Bytes;
+/// use hyperslab::{blocking::block_on, vfs::{LocalVfs, Vfs}};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path();
+/// let store = LocalVfs::new(folder);
+/// block_on(store.put("a/b", vec![Bytes::from_static(b"bytes")]))?;
+/// assert_eq!(std::fs::read(folder.join("a/b"))?, b"bytes");
+/// assert!(block_on(store.size("../outside")).is_err());
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct LocalVfs {
     root: LocalRoot,

@@ -12,6 +12,17 @@ use crate::error::{Error, Result};
 use crate::sort::sort_by;
 
 /// Files in memory. Folders are name prefixes, as on object stores. Clones share the files.
+///
+/// ```
+/// use bytes::Bytes;
+/// use hyperslab::{blocking::block_on, vfs::{MemVfs, Vfs}};
+/// # fn main() -> hyperslab::Result<()> {
+/// let store = MemVfs::new();
+/// block_on(store.put("folder/file", vec![Bytes::from_static(b"0123456789")]))?;
+/// let parts = block_on(store.read("folder/file", &[0..2, 8..10]))?;
+/// assert_eq!(parts, ["01", "89"]);
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct MemVfs {
     files: Arc<RwLock<BTreeMap<String, Bytes>>>,

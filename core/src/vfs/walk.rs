@@ -18,8 +18,8 @@ pub struct Walked {
 ///
 /// # Errors
 /// - Errors of the store.
-/// - `LimitExceeded` if folders are nested deeper than [`FOLDER_DEPTH_MAX`], or there are more than [`ENTRIES_MAX`]
-///   files and folders, because a server may return endless listings.
+/// - `LimitExceeded` if folders are nested more than 64 deep, or there are more than four million files and
+///   folders, because a server may return endless listings.
 /// - `InvalidArgument` if a listed name is not valid in a path.
 pub async fn walk(vfs: &dyn Vfs, root: &str, skips: impl Fn(&str) -> bool) -> Result<Vec<Walked>> {
     let mut found = Vec::new();

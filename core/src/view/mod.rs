@@ -12,7 +12,7 @@ pub(crate) mod encode;
 mod fill;
 mod markdown;
 mod missing;
-mod node;
+pub(crate) mod node;
 mod readme;
 mod resolver;
 pub(crate) mod selection;
@@ -23,7 +23,6 @@ mod tree;
 mod window;
 mod zarr;
 
-pub use node::{DirEntry, Node, NodeKind, dir_id};
+pub use node::{DirEntry, Node, NodeKind};
 pub use resolver::{Source, View};
-pub use selection::{Axis, Selection};
 pub use tree::time as parse_time;

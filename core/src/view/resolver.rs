@@ -50,6 +50,31 @@ pub struct Source {
 }
 
 /// An array, or a folder of arrays, as a tree of files.
+///
+/// ```
+/// # use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+/// # use hyperslab::*;
+/// # fn main() -> hyperslab::Result<()> { hyperslab::blocking::block_on(async {
+/// # let context = Context::memory();
+/// # let x = Dimension::new("x", Datatype::Int32, 0, 7, 4);
+/// # let schema = Schema::new(ArrayType::Dense, vec![x], vec![Attribute::new("a", Datatype::Int32, CellCount::ONE)]);
+/// # let options = CreateOptions { timestamp_ms: 1, seed: [1; 32], key: None };
+/// # Array::create(&context, "line", &schema, &[], &options).await?;
+/// # let array = Array::open(&context, "line", &OpenOptions::default()).await?;
+/// # let column = |values: &[i32]| vec![("a".to_owned(), Column::from_values(Datatype::Int32, values))];
+/// # let at = |timestamp_ms| WriteOptions { timestamp_ms, seed: [timestamp_ms as u8; 32], sync: false };
+/// # let cells = Cells { region: None, layout: Layout::RowMajor, columns: column(&[0, 1, 2, 3, 4, 5, 6, 7]) };
+/// # array.write(cells, &at(10)).await?;
+/// use hyperslab::view::View;
+///
+/// let array = array.at(Window::ALL).await?;
+/// let view = View::of_array(&array, "line".to_owned());
+/// let csv = view.read_file("slices/a@2:4.csv").await?;
+/// assert_eq!(csv, "x,a\n2,2\n3,3\n");
+/// let names: Vec<String> = view.list("").await?.into_iter().map(|entry| entry.name).collect();
+/// assert!(names.contains(&"slices".to_owned()) && names.contains(&"zarr".to_owned()));
+/// # Ok(()) }) }
+/// ```
 #[derive(Debug)]
 pub struct View {
     source: Source,

@@ -61,8 +61,8 @@ pub struct Axis {
 /// `non_empty` is the array's non-empty domain, if any. It provides omitted ends.
 ///
 /// ```
-/// use hyperslab::format::schema::{ArrayType, Attribute, Dimension, Schema};
-/// use hyperslab::view::selection;
+/// use hyperslab::schema::{ArrayType, Attribute, Dimension, Schema};
+/// use hyperslab::internals::view::selection;
 /// use hyperslab::{CellCount, Datatype};
 /// let rows = Dimension::new("row", Datatype::Int32, 0, 99, 10);
 /// let temp = Attribute::new("temp", Datatype::Float32, CellCount::ONE);

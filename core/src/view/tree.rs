@@ -313,7 +313,7 @@ fn back(name: &str) -> Option<usize> {
     }
 }
 
-/// The time of a folder below `at/`: the end of a period, as parsed by [`calendar::milliseconds`].
+/// The time of a folder below `at/`: the end of a period, in ISO 8601 or milliseconds since 1970.
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] with a hint.

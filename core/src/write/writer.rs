@@ -27,6 +27,28 @@ use crate::vfs::join;
 ///
 /// The fragment becomes visible when [`FragmentWriter::finish`] returns. Dropping the writer leaves files that readers
 /// ignore.
+///
+/// ```
+/// # use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+/// # use hyperslab::*;
+/// # fn main() -> hyperslab::Result<()> { hyperslab::blocking::block_on(async {
+/// # let context = Context::memory();
+/// # let x = Dimension::new("x", Datatype::Int32, 0, 7, 4);
+/// # let schema = Schema::new(ArrayType::Dense, vec![x], vec![Attribute::new("a", Datatype::Int32, CellCount::ONE)]);
+/// # let options = CreateOptions { timestamp_ms: 1, seed: [1; 32], key: None };
+/// # Array::create(&context, "line", &schema, &[], &options).await?;
+/// # let array = Array::open(&context, "line", &OpenOptions::default()).await?;
+/// # let column = |values: &[i32]| vec![("a".to_owned(), Column::from_values(Datatype::Int32, values))];
+/// # let at = |timestamp_ms| WriteOptions { timestamp_ms, seed: [timestamp_ms as u8; 32], sync: false };
+/// // One fragment with the whole domain, in two parts.
+/// let mut writer = array.writer(None, &at(10)).await?;
+/// writer.push(column(&[0, 1, 2, 3])).await?;
+/// writer.push(column(&[4, 5, 6, 7])).await?;
+/// assert!(array.at(Window::ALL).await?.fragments().is_empty(), "nothing is visible yet");
+/// writer.finish().await?;
+/// assert_eq!(array.at(Window::ALL).await?.fragments().len(), 1);
+/// # Ok(()) }) }
+/// ```
 pub struct FragmentWriter {
     draft: Draft,
     /// The box of a dense write, and how many of its cells are still missing.

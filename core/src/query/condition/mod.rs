@@ -23,6 +23,17 @@ use crate::scalar::Scalar;
 
 /// A test of one cell. Nulls fail every comparison. NaN, and NaT among dates, satisfy only `!=`, but lists find them
 /// (`f in (nan)`, `t in ('NaT')`). If a cell's fragment lacks the field, the field's fill value is tested.
+///
+/// ```
+/// use hyperslab::{CompareOp, Condition, Scalar};
+/// let parsed: Condition = "mag >= 4.5 and place is not null".parse()?;
+/// let built = Condition::And(vec![
+///     Condition::Compare { field: "mag".into(), op: CompareOp::Ge, value: Scalar::F64(4.5) },
+///     Condition::IsNull { field: "place".into(), negated: true },
+/// ]);
+/// assert_eq!(parsed, built);
+/// # Ok::<(), hyperslab::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Condition {
     /// Compares the field with a value. Integers, floats and strings are converted to the field's type. If the field

@@ -49,6 +49,26 @@ impl Array {
     /// counts. It also leaves them out of the sum of a mean, though not always out of its count. Once consolidation has
     /// written their fill values, libtiledb includes them. Consolidation therefore changes its results, but not these.
     ///
+    /// ```
+    /// # use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+    /// # use hyperslab::*;
+    /// # fn main() -> hyperslab::Result<()> { hyperslab::blocking::block_on(async {
+    /// # let context = Context::memory();
+    /// # let x = Dimension::new("x", Datatype::Int32, 0, 7, 4);
+    /// # let schema = Schema::new(ArrayType::Dense, vec![x], vec![Attribute::new("a", Datatype::Int32, CellCount::ONE)]);
+    /// # let options = CreateOptions { timestamp_ms: 1, seed: [1; 32], key: None };
+    /// # Array::create(&context, "line", &schema, &[], &options).await?;
+    /// # let array = Array::open(&context, "line", &OpenOptions::default()).await?;
+    /// # let column = |values: &[i32]| vec![("a".to_owned(), Column::from_values(Datatype::Int32, values))];
+    /// # let at = |timestamp_ms| WriteOptions { timestamp_ms, seed: [timestamp_ms as u8; 32], sync: false };
+    /// # let cells = Cells { region: None, layout: Layout::RowMajor, columns: column(&[0, 1, 2, 3, 4, 5, 6, 7]) };
+    /// # array.write(cells, &at(10)).await?;
+    /// let array = array.at(Window::ALL).await?;
+    /// let found = array.aggregate(&Query::default(), &[(Aggregate::Max, "a"), (Aggregate::Mean, "a")]).await?;
+    /// assert_eq!(found, [Some(Scalar::I32(7)), Some(Scalar::F64(3.5))]);
+    /// # Ok(()) }) }
+    /// ```
+    ///
     /// # Errors
     /// Those of [`Array::read`], and [`Error::InvalidArgument`] for an aggregate that is not defined for a field's
     /// type.

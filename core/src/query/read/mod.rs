@@ -136,6 +136,32 @@ impl Array {
     }
 
     /// Reads the result in batches of at most `query.batch_bytes` bytes.
+    ///
+    /// ```
+    /// # use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+    /// # use hyperslab::*;
+    /// # fn main() -> hyperslab::Result<()> { hyperslab::blocking::block_on(async {
+    /// # let context = Context::memory();
+    /// # let x = Dimension::new("x", Datatype::Int32, 0, 7, 4);
+    /// # let schema = Schema::new(ArrayType::Dense, vec![x], vec![Attribute::new("a", Datatype::Int32, CellCount::ONE)]);
+    /// # let options = CreateOptions { timestamp_ms: 1, seed: [1; 32], key: None };
+    /// # Array::create(&context, "line", &schema, &[], &options).await?;
+    /// # let array = Array::open(&context, "line", &OpenOptions::default()).await?;
+    /// # let column = |values: &[i32]| vec![("a".to_owned(), Column::from_values(Datatype::Int32, values))];
+    /// # let at = |timestamp_ms| WriteOptions { timestamp_ms, seed: [timestamp_ms as u8; 32], sync: false };
+    /// # let cells = Cells { region: None, layout: Layout::RowMajor, columns: column(&[0, 1, 2, 3, 4, 5, 6, 7]) };
+    /// # array.write(cells, &at(10)).await?;
+    /// let array = array.at(Window::ALL).await?;
+    /// // Batches of at most 16 bytes: four cells.
+    /// let mut batches = array.batches(Query { batch_bytes: 16, ..Query::default() });
+    /// let mut sum = 0;
+    /// while let Some(batch) = batches.next().await? {
+    ///     assert!(batch.cells <= 4);
+    ///     sum += batch.column("a").unwrap().values::<i32>()?.iter().sum::<i32>();
+    /// }
+    /// assert_eq!(sum, 28);
+    /// # Ok(()) }) }
+    /// ```
     pub fn batches(&self, query: Query) -> Batches {
         Batches {
             array: self.clone(),

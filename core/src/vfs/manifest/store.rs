@@ -13,6 +13,28 @@ use crate::vfs::mem::children;
 use crate::vfs::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, join, slice};
 
 /// A store that answers from the manifest in its root, if it has one, and otherwise from `inner`.
+///
+/// ```
+/// # use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+/// # use hyperslab::*;
+/// # fn main() -> hyperslab::Result<()> { hyperslab::blocking::block_on(async {
+/// # let context = Context::memory();
+/// # let x = Dimension::new("x", Datatype::Int32, 0, 7, 4);
+/// # let schema = Schema::new(ArrayType::Dense, vec![x], vec![Attribute::new("a", Datatype::Int32, CellCount::ONE)]);
+/// # let options = CreateOptions { timestamp_ms: 1, seed: [1; 32], key: None };
+/// # Array::create(&context, "line", &schema, &[], &options).await?;
+/// # let array = Array::open(&context, "line", &OpenOptions::default()).await?;
+/// # let column = |values: &[i32]| vec![("a".to_owned(), Column::from_values(Datatype::Int32, values))];
+/// # let at = |timestamp_ms| WriteOptions { timestamp_ms, seed: [timestamp_ms as u8; 32], sync: false };
+/// use std::sync::Arc;
+/// use hyperslab::vfs::{ManifestVfs, manifest};
+///
+/// // The publisher of a folder writes its manifest. Readers then need no listings.
+/// manifest::write(&*context.vfs, "").await?;
+/// let published = Context::new(Arc::new(ManifestVfs::new(Arc::clone(&context.vfs))));
+/// Array::open(&published, "line", &OpenOptions::default()).await?;
+/// # Ok(()) }) }
+/// ```
 pub struct ManifestVfs {
     inner: Arc<dyn Vfs>,
     state: Mutex<State>,

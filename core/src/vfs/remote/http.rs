@@ -34,6 +34,16 @@ const READ_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The files below a URL, read-only. If the server has no listings, it needs a manifest; see
 /// [`ManifestVfs`](crate::vfs::ManifestVfs), in which [`open_url`](crate::vfs::open_url) wraps this store.
+///
+/// ```no_run
+/// use std::sync::Arc;
+/// use hyperslab::{Array, Context, OpenOptions, blocking::block_on, vfs::{HttpVfs, ManifestVfs}};
+/// # fn main() -> hyperslab::Result<()> {
+/// let server = HttpVfs::new("https://example.org/arrays")?;
+/// let context = Context::new(Arc::new(ManifestVfs::checked(Arc::new(server))));
+/// let array = block_on(Array::open(&context, "points", &OpenOptions::default()))?;
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct HttpVfs {
     client: Client,

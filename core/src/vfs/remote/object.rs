@@ -26,6 +26,16 @@ pub trait PagedStore: ObjectStore + PaginatedListStore {}
 impl<S: ObjectStore + PaginatedListStore> PagedStore for S {}
 
 /// A store of the objects below a prefix.
+///
+/// ```no_run
+/// use std::sync::Arc;
+/// use hyperslab::{Array, Context, OpenOptions, blocking::block_on, vfs::ObjectVfs};
+/// # fn main() -> hyperslab::Result<()> {
+/// // Reads AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL.
+/// let context = Context::new(Arc::new(ObjectVfs::from_url("s3://bucket/arrays")?));
+/// let array = block_on(Array::open(&context, "points", &OpenOptions::default()))?;
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct ObjectVfs {
     store: Arc<dyn PagedStore>,
