@@ -103,6 +103,25 @@ fn pure_layers_do_no_input_or_output() {
 }
 
 #[test]
+fn decoders_read_only_files_that_the_shell_opens() {
+    let pure = ["condition", "dense", "sparse", "tile"].map(|m| format!("core/src/query/{m}"));
+    let mut found = Vec::new();
+    for source in sources("core/src") {
+        if !pure.iter().any(|p| source.path.starts_with(p)) {
+            continue;
+        }
+        let uses = source.code().filter(|(_, code)| code.contains("vfs"));
+        // `join` puts a path together.
+        let other = uses.filter(|(_, code)| !code.contains("vfs::ReadAt;") && !code.contains("vfs::join;"));
+        found.extend(other.map(|(n, code)| format!("{}:{n}: {code}", source.path)));
+    }
+    none(
+        "decoders take a `ReadAt` from `TileFiles` and open nothing themselves",
+        found,
+    );
+}
+
+#[test]
 fn version_numbers_stand_in_one_file() {
     let mut found = Vec::new();
     for source in sources("core/src")

@@ -17,6 +17,7 @@ use crate::cpu::Cpu;
 use crate::error::{Error, Result};
 use crate::format::schema::{ArrayType, Layout, Schema};
 use crate::geometry::CellOrder;
+use crate::query::tile::{FetchList, LocatedTile, TileRef};
 use crate::write::FragmentWriter;
 use crate::write::commit::{Draft, Sealed};
 use crate::write::identity::Ids;
@@ -220,33 +221,23 @@ impl<'a> Streams<'a> {
 
     /// Loads the next tiles of the sources `which` concurrently.
     async fn fill(&mut self, which: &[usize]) -> Result<()> {
-        let mut jobs = Vec::new();
-        let mut extents = Vec::new();
+        let (mut jobs, mut list) = (Vec::new(), FetchList::default());
         for &i in which {
             for tile in self.sources[i].want(self.held_bytes)? {
-                let mut fields = Vec::with_capacity(tile.len());
-                for field in tile {
-                    let own = field.extents()?;
-                    fields.push((field, extents.len()..extents.len() + own.len()));
-                    extents.extend(own);
-                }
+                let fields: Vec<_> = tile.into_iter().map(TileRef::located).collect::<Result<_>>()?;
+                fields.iter().for_each(|field| list.add(field));
                 jobs.push((i, fields));
             }
         }
         if jobs.is_empty() {
             return Ok(());
         }
-        let fetched = self.array.fetch(&extents).await?;
-        let (cpu, key, latest) = (
-            self.array.context().cpu,
-            self.array.key().cloned(),
-            Arc::clone(&self.schema),
-        );
+        let decoding = self.array.fetch_tiles(list, self.array.context().cpu).await?;
+        let (cpu, latest) = (decoding.cpu, Arc::clone(&self.schema));
         let decoded = cpu.run(move || {
             let flat: Vec<_> = jobs.iter().flat_map(|(_, fields)| fields).collect();
-            let columns = cpu.try_map(&flat, |(tile, range)| {
-                tile.decode(fetched.get(range.clone()).unwrap_or(&[]), key.as_ref(), &latest)
-            })?;
+            let decode = |tile: &&LocatedTile| tile.decode(&*decoding.files, decoding.key.as_ref(), &latest);
+            let columns = cpu.try_map(&flat, decode)?;
             let mut columns = columns.into_iter();
             let mut sources: Vec<(usize, Vec<Vec<Column>>)> = Vec::new();
             for (i, fields) in &jobs {

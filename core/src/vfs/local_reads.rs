@@ -1,6 +1,9 @@
 //! Blocking reads from any thread, without a future, into memory of the caller.
 
 use std::io::IoSliceMut;
+use std::ops::Range;
+
+use bytes::Bytes;
 
 use crate::error::Result;
 
@@ -33,4 +36,10 @@ pub trait ReadAt: Send + Sync {
 
     /// Whether [`ReadAt::read_parts_at`] takes a single system call for any number of parts.
     fn reads_parts_at_once(&self) -> bool;
+
+    /// The bytes of this range, if they are in memory.
+    fn held(&self, range: Range<u64>) -> Option<Bytes> {
+        let _ = range;
+        None
+    }
 }

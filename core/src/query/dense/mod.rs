@@ -1,22 +1,20 @@
 //! Reads dense arrays. This module does no I/O: plans say what to fetch, and fetched bytes become cells.
 
-mod apply_mask;
-mod copy;
-pub(crate) mod fill;
-mod finish;
-mod interleave;
-pub(crate) mod paint;
-pub(crate) mod pieces;
+pub(crate) mod assemble;
+pub(crate) mod boxes;
+pub(crate) mod fetch;
+mod overlay;
+mod pieces;
 pub(crate) mod plan;
 pub(crate) mod points;
-pub(crate) mod result_buffers;
-pub(crate) mod runs;
-mod var_cells;
+pub(crate) mod result;
 
 use std::sync::Arc;
 
-use self::fill::StoredFields;
-use self::pieces::{Cuts, length};
+use self::boxes::{Boxes, Cuts, DenseBox, DenseOrder};
+use self::fetch::StoredFields;
+pub(crate) use self::overlay::OverlayMask;
+use self::pieces::length;
 use self::plan::{Layer, Plan};
 use super::{Query, Region};
 use crate::array::index::Section;
@@ -26,11 +24,9 @@ use crate::error::{Error, Result};
 use crate::format::field::Field;
 use crate::format::schema::{Layout, Schema};
 use crate::geometry::grid::Axis;
-use crate::geometry::{Grid, Order, Span, TileBox, region};
+use crate::geometry::{Grid, Order, Span, region};
 use crate::key::keys;
 use crate::query::condition::{Bound, fails, statistics};
-use crate::query::sparse::layer::OverlayMask;
-use crate::query::sparse::region::Ranges;
 use crate::query::tile::StoredField;
 
 /// Approximate size of a plan per tile, in bytes.
@@ -55,22 +51,6 @@ pub(crate) struct DenseQuery {
     pub(crate) stored: StoredFields,
     /// Sparse fragments, whose cells are written over the layers, and what later dense fragments hide of them.
     pub(crate) overlays: Vec<(Arc<Fragment>, Arc<OverlayMask>)>,
-}
-
-/// The order of a dense result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DenseOrder {
-    /// Row-major or column-major over the whole region.
-    Major(Order),
-    /// Tile by tile.
-    Global,
-}
-
-/// A box of the region: a contiguous part of the result.
-#[derive(Debug)]
-pub(crate) struct DenseBox {
-    pub(crate) plan: Arc<Plan>,
-    pub(crate) spans: Vec<Vec<Span>>,
 }
 
 impl DenseQuery {
@@ -105,8 +85,8 @@ impl DenseQuery {
         for (i, fragment) in array.fragments().iter().enumerate() {
             if !fragment.dense {
                 let ranges = region_of(&grid, &spans);
-                let hiding = hiding(array.fragments().get(i + 1..).unwrap_or(&[]), &ranges, schema)?;
-                overlays.push((Arc::clone(fragment), Arc::new(hiding)));
+                let mask = OverlayMask::new(array.fragments().get(i + 1..).unwrap_or(&[]), &ranges, schema)?;
+                overlays.push((Arc::clone(fragment), Arc::new(mask)));
                 continue;
             }
             let Some(mut layer) = Layer::new(fragment, &grid)? else {
@@ -331,91 +311,6 @@ impl DenseQuery {
     pub(crate) fn attribute_place(&self, field: &Field) -> Option<usize> {
         self.attributes.iter().position(|a| a.id == field.id)
     }
-}
-
-/// The boxes of a region, in the order of the result.
-#[derive(Debug)]
-pub(crate) enum Boxes {
-    /// Boxes of a result in row-major or column-major order.
-    Cuts(Cuts, Order),
-    /// Runs of tiles of a result in global order.
-    Tiles {
-        /// The tiles that overlap the region.
-        tiles: TileBox,
-        region: Vec<Span>,
-        next: u64,
-        cells_max: u64,
-    },
-}
-
-impl Boxes {
-    /// The next box; `None` after the last.
-    ///
-    /// # Errors
-    /// [`Error::LimitExceeded`] if a box has more cells than fit into memory.
-    pub(crate) fn next(&mut self, query: &DenseQuery) -> Result<Option<DenseBox>> {
-        self.next_but(query, |_| false)
-    }
-
-    /// Like [`Boxes::next`], but in global order skips the tiles for which `is_known` returns true.
-    ///
-    /// # Errors
-    /// As [`Boxes::next`].
-    pub(crate) fn next_but(
-        &mut self,
-        query: &DenseQuery,
-        mut is_known: impl FnMut(&[u64]) -> bool,
-    ) -> Result<Option<DenseBox>> {
-        match self {
-            Self::Cuts(cuts, order) => {
-                let Some(spans) = cuts.next() else { return Ok(None) };
-                let plan = Plan::new(&query.grid, *order, &spans, &query.layers)?;
-                Ok(Some(query.planned(plan, spans)))
-            }
-            Self::Tiles {
-                tiles,
-                region,
-                next,
-                cells_max,
-            } => {
-                let count = tiles.count().unwrap_or(u64::MAX);
-                let (mut chosen, mut cells) = (Vec::new(), 0_u64);
-                while *next < count {
-                    let tile = tiles.tile(*next);
-                    if is_known(&tile) {
-                        *next += 1;
-                        continue;
-                    }
-                    let part = region::intersect(&query.grid.tile_spans(&tile), region);
-                    let here = part.as_deref().and_then(region::cells).unwrap_or(u64::MAX);
-                    if !chosen.is_empty() && cells.saturating_add(here) > *cells_max {
-                        break;
-                    }
-                    cells = cells.saturating_add(here);
-                    chosen.push(tile);
-                    *next += 1;
-                }
-                if chosen.is_empty() {
-                    return Ok(None);
-                }
-                query.box_of(&chosen).map(Some)
-            }
-        }
-    }
-}
-
-/// Collects the dense fragments among `later`, which hide cells of an older sparse fragment.
-fn hiding(later: &[Arc<Fragment>], region: &Region, schema: &Schema) -> Result<OverlayMask> {
-    let boxes = later
-        .iter()
-        .filter(|f| f.dense)
-        .filter_map(|f| f.non_empty_domain().map(<[_]>::to_vec));
-    Ok(OverlayMask {
-        region: Ranges::new(region, schema)?,
-        boxes: boxes
-            .map(|b| Ranges::new(&Region::from_box(b), schema))
-            .collect::<Result<_>>()?,
-    })
 }
 
 fn region_of(grid: &Grid, spans: &[Vec<Span>]) -> Region {

@@ -1,7 +1,7 @@
 //! Single cells of a dense array, in any order. This module does no I/O.
 
+use super::assemble::runs::{CellRun, sort};
 use super::plan::{Has, Layer, Plan, TilePlan};
-use super::runs::{CellRun, sort};
 use crate::error::Result;
 use crate::geometry::{Grid, Span, TileBox};
 

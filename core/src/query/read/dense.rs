@@ -1,22 +1,22 @@
 //! Reads boxes of dense arrays.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::ops::Range;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bytes::Bytes;
-
-use super::{PART_BYTES, fetched_bytes};
+use super::PART_BYTES;
 use crate::array::Array;
+use crate::cpu::Cpu;
 use crate::error::{Error, Result};
-use crate::format::schema::Layout;
 use crate::geometry::Span;
-use crate::query::dense::fill::Fetching;
+use crate::query::Batch;
+use crate::query::dense::DenseQuery;
+use crate::query::dense::assemble::assemble;
+use crate::query::dense::assemble::runs::CellRun;
+use crate::query::dense::boxes::{Boxes, DenseBox, DenseOrder};
+use crate::query::dense::fetch::{Fetcher, Fetching, TileJob};
 use crate::query::dense::plan::Plan;
-use crate::query::dense::result_buffers::{RecycledColumns, ResultBuffers, reserved};
-use crate::query::dense::runs::CellRun;
-use crate::query::dense::{Boxes, DenseBox, DenseOrder, DenseQuery, fill};
-use crate::query::{Batch, Query};
+use crate::query::dense::result::buffers::{RecycledColumns, ResultBuffers, reserved};
+use crate::query::tile::Decoding;
 use crate::vfs::local_reads;
 
 /// Stored bytes to decode at a time.
@@ -24,10 +24,11 @@ const GROUP_BYTES: u64 = 32 << 20;
 /// Work on fewer cells than this is not moved to another thread.
 const SMALL_CELLS: usize = 4096;
 
-/// The groups of a plan that are still to be fetched.
-struct Rest {
+/// How far a plan was fetched.
+struct Progress {
     fetching: Fetching,
-    groups: VecDeque<Range<usize>>,
+    /// Index of the next tile.
+    next: usize,
 }
 
 impl Array {
@@ -50,7 +51,7 @@ impl Array {
                 query.coordinates(d, &dense, coordinates.entry(d).or_default());
             }
             let here = dense.plan.cells;
-            result_buffers = self.paint_box(query, result_buffers, base, dense).await?.0;
+            result_buffers = self.assemble_box(query, result_buffers, base, dense).await?.0;
             base += here;
         }
         let shape = matches!(query.order, DenseOrder::Major(_)).then(|| query.shape());
@@ -71,7 +72,7 @@ impl Array {
     pub(crate) async fn read_box(&self, query: &Arc<DenseQuery>, dense: DenseBox) -> Result<(Batch, Option<Vec<u8>>)> {
         let cells = dense.plan.cells;
         let result_buffers = ResultBuffers::new(&query.attributes, cells, &mut RecycledColumns::default())?;
-        let (result_buffers, dense) = self.paint_box(query, result_buffers, 0, dense).await?;
+        let (result_buffers, dense) = self.assemble_box(query, result_buffers, 0, dense).await?;
         let coordinates = |d: usize| {
             let mut out = Vec::new();
             query.coordinates(d, &dense, &mut out);
@@ -105,9 +106,8 @@ impl Array {
         Ok(count)
     }
 
-    /// Paints a box whose first cell is at `base` of the result. While one group of tiles is decoded, the next is
-    /// fetched.
-    async fn paint_box(
+    /// Assembles a box whose first cell is at `base` of the result.
+    async fn assemble_box(
         &self,
         query: &Arc<DenseQuery>,
         mut result_buffers: ResultBuffers,
@@ -115,7 +115,8 @@ impl Array {
         dense: DenseBox,
     ) -> Result<(ResultBuffers, DenseBox)> {
         result_buffers.start_box(dense.plan.cells)?;
-        result_buffers = self.paint_plan(query, result_buffers, base, &dense.plan, None).await?;
+        let plan = &dense.plan;
+        result_buffers = self.assemble_plan(query, result_buffers, base, plan, None).await?;
         if !query.overlays.is_empty() {
             let points = self.overlay_cells(query, &query.bounds(&dense)).await?;
             query.overlay(&mut result_buffers, base, &points, &|cell, out| {
@@ -126,8 +127,9 @@ impl Array {
         Ok((result_buffers, dense))
     }
 
-    /// Paints the tiles of a plan. `runs` are its runs in the order of the result, if they are known.
-    pub(super) async fn paint_plan(
+    /// Assembles the tiles of a plan. While one group of tiles is decoded, the next is fetched. `runs` are the plan's
+    /// runs in the order of the result, if they are known.
+    pub(super) async fn assemble_plan(
         &self,
         query: &DenseQuery,
         mut result_buffers: ResultBuffers,
@@ -135,34 +137,18 @@ impl Array {
         plan: &Arc<Plan>,
         runs: Option<Arc<Vec<CellRun>>>,
     ) -> Result<ResultBuffers> {
-        let mut rest = Rest {
+        let mut progress = Progress {
             fetching: self.fetching(),
-            groups: VecDeque::new(),
+            next: 0,
         };
-        rest.groups = self.groups(query, plan, 0, rest.fetching)?;
-        let mut next = self.fetch_work(query, plan, &mut rest).await?;
-        while let Some((work, fetched)) = next {
-            let cpu = if plan.cells > SMALL_CELLS {
-                self.context().cpu
-            } else {
-                self.cpu_for(fetched_bytes(&fetched))
-            };
-            let decoding = self.decoding(cpu);
-            let (plan, runs) = (Arc::clone(plan), runs.clone());
-            let shared = Arc::clone(&plan);
-            let painting = cpu.run(move || {
-                fill::paint(
-                    result_buffers,
-                    base,
-                    &shared,
-                    runs.as_deref(),
-                    work,
-                    &fetched,
-                    &decoding,
-                )
-            });
-            next = self.fetch_work(query, &plan, &mut rest).await?;
-            result_buffers = painting.await?;
+        let mut group = self.fetch_group(query, plan, &mut progress).await?;
+        while let Some((jobs, decoding)) = group {
+            let (shared, runs) = (Arc::clone(plan), runs.clone());
+            let assembly = decoding
+                .cpu
+                .run(move || assemble(result_buffers, base, &shared, runs.as_deref(), jobs, &decoding));
+            group = self.fetch_group(query, plan, &mut progress).await?;
+            result_buffers = assembly.await?;
         }
         Ok(result_buffers)
     }
@@ -175,53 +161,47 @@ impl Array {
         }
     }
 
-    fn groups(
+    /// Fetches the next group of tiles; `None` after the last.
+    async fn fetch_group(
         &self,
         query: &DenseQuery,
         plan: &Plan,
-        first: usize,
-        fetching: Fetching,
-    ) -> Result<VecDeque<Range<usize>>> {
-        let fetching = (fetching, &*self.context().cache);
-        fill::groups(plan, first, &query.attributes, &query.stored, GROUP_BYTES, fetching)
+        progress: &mut Progress,
+    ) -> Result<Option<(Vec<TileJob>, Decoding)>> {
+        let cache = &self.context().cache;
+        loop {
+            let fetcher = Fetcher {
+                fields: &query.attributes,
+                stored: &query.stored,
+                fetching: progress.fetching,
+                cache,
+            };
+            let Some(group) = fetcher.group(plan, progress.next, GROUP_BYTES)? else {
+                return Ok(None);
+            };
+            let fetched = self.fetch(&group.list.extents).await?;
+            if !group.list.are_chunks(&fetched, cache) {
+                progress.fetching = Fetching::Tiles;
+                continue;
+            }
+            progress.next = group.end;
+            let cpu = self.cpu_of_group(plan, group.list.bytes());
+            return Ok(Some((group.jobs, self.decoding(cpu, group.list.into_fetched(fetched)))));
+        }
     }
 
-    /// Fetches the next group; `None` after the last.
-    async fn fetch_work(
-        &self,
-        query: &DenseQuery,
-        plan: &Plan,
-        rest: &mut Rest,
-    ) -> Result<Option<(Vec<fill::Work>, Vec<Bytes>)>> {
-        let cache = &self.context().cache;
-        while let Some(group) = rest.groups.pop_front() {
-            let first = group.start;
-            let (work, extents) = fill::work(plan, group, &query.attributes, &query.stored, cache, rest.fetching)?;
-            let fetched = self.fetch(&extents).await?;
-            if fill::are_chunks(&work, &fetched, cache) {
-                return Ok(Some((work, fetched)));
-            }
-            // Whole tiles have more bytes, so groups hold fewer of them.
-            rest.fetching = Fetching::Tiles;
-            rest.groups = self.groups(query, plan, first, rest.fetching)?;
+    /// Large plans are assembled on all cores, whatever was fetched.
+    fn cpu_of_group(&self, plan: &Plan, fetched_bytes: u64) -> Cpu {
+        if plan.cells > SMALL_CELLS {
+            self.context().cpu
+        } else {
+            self.cpu_for(fetched_bytes)
         }
-        Ok(None)
     }
 
     /// Reads the cells of sparse fragments in a box of a dense array: coordinates, then attributes.
     pub(super) async fn overlay_cells(&self, query: &DenseQuery, spans: &[Vec<Span>]) -> Result<Batch> {
-        let fields = query
-            .dimensions
-            .iter()
-            .chain(&query.attributes)
-            .map(|f| f.name.clone())
-            .collect();
-        let inner = Query {
-            fields: Some(fields),
-            region: query.region(spans),
-            order: Layout::Unordered,
-            ..Query::default()
-        };
+        let inner = query.overlay_query(spans);
         let fragments: Vec<_> = query.overlays.iter().map(|(f, _)| Arc::clone(f)).collect();
         let (inner, merge_stream) = self
             .start_sparse(&inner, None, &fragments, &query.overlays, &|_| Vec::new())

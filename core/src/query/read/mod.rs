@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod dense;
+mod files;
 mod labels;
 mod points;
 mod sparse;
@@ -17,11 +18,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::condition::{Bound, bind, field_name};
-use super::dense::result_buffers::RecycledColumns;
-use super::dense::{Boxes, DenseQuery};
+use super::dense::DenseQuery;
+use super::dense::boxes::Boxes;
+use super::dense::result::buffers::RecycledColumns;
 use super::sparse::SparseQuery;
 use super::sparse::merge_stream::MergeStream;
-use super::tile::{Decoding, Extent};
+use super::tile::Extent;
 use super::{Batch, Condition, Query};
 use crate::array::index::Section;
 use crate::array::sections::load_index;
@@ -58,10 +60,6 @@ enum State {
 
 /// Sections of a fragment's index to load in addition to the query's own.
 type MoreSections<'a> = dyn Fn(&Fragment) -> Vec<Section> + Sync + 'a;
-
-fn fetched_bytes(fetched: &[Bytes]) -> u64 {
-    fetched.iter().map(|b| b.len() as u64).sum()
-}
 
 fn with_more(
     mut index: Vec<(Arc<Fragment>, Vec<Section>)>,
@@ -211,16 +209,6 @@ impl Array {
         match &query.condition {
             Some(condition) => Ok(Some(self.bind(condition).await?)),
             None => Ok(None),
-        }
-    }
-
-    pub(crate) fn decoding(&self, cpu: Cpu) -> Decoding {
-        Decoding {
-            cpu,
-            key: self.key().cloned(),
-            latest: Arc::clone(self.schema()),
-            cache: Arc::clone(&self.context().cache),
-            vfs: Arc::clone(&self.context().vfs),
         }
     }
 

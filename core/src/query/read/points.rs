@@ -8,7 +8,7 @@ use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::query::dense::DenseQuery;
 use crate::query::dense::points::Points;
-use crate::query::dense::result_buffers::{RecycledColumns, ResultBuffers};
+use crate::query::dense::result::buffers::{RecycledColumns, ResultBuffers};
 use crate::query::{Batch, Query, Region};
 
 impl Array {
@@ -51,7 +51,7 @@ impl Array {
                 })
                 .await?;
             result_buffers = self
-                .paint_plan(&query, result_buffers, 0, &Arc::new(plan), Some(Arc::new(runs)))
+                .assemble_plan(&query, result_buffers, 0, &Arc::new(plan), Some(Arc::new(runs)))
                 .await?;
             if !query.overlays.is_empty() {
                 let spans: Vec<_> = bounds.iter().map(|s| vec![*s]).collect();

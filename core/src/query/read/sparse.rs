@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use super::{MoreSections, fetched_bytes, with_more};
+use super::{MoreSections, with_more};
 use crate::array::sections::load_index;
 use crate::array::{Array, Fragment};
 use crate::error::{Error, Result};
 use crate::query::condition::Bound;
-use crate::query::dense::result_buffers::RecycledColumns;
+use crate::query::dense::OverlayMask;
+use crate::query::dense::result::buffers::RecycledColumns;
 use crate::query::sparse::SparseQuery;
 use crate::query::sparse::gather::Chunk;
-use crate::query::sparse::layer::OverlayMask;
 use crate::query::sparse::merge_stream::MergeStream;
 use crate::query::sparse::sorted_tile::SortTileJob;
-use crate::query::tile::Decoding;
+use crate::query::tile::{Decoding, FetchList};
 use crate::query::{Batch, Query};
 
 /// Testing a cell costs a fraction of fetching it: this many bytes are tested in the time it takes to process one
@@ -26,11 +26,11 @@ impl Array {
         query: &Query,
         condition: Option<Bound>,
         fragments: &[Arc<Fragment>],
-        hiding: &[(Arc<Fragment>, Arc<OverlayMask>)],
+        masks: &[(Arc<Fragment>, Arc<OverlayMask>)],
         more: &MoreSections<'_>,
     ) -> Result<(Arc<SparseQuery>, MergeStream)> {
         let mut resolved = SparseQuery::new(self, query, condition, fragments)?;
-        resolved.hide(hiding);
+        resolved.hide(masks);
         load_index(self, &with_more(resolved.index(), more)).await?;
         resolved.skip_processed(self)?;
         let merge_stream = resolved.merge_stream()?;
@@ -155,36 +155,28 @@ impl Array {
     /// Loads the next tiles of a merge.
     async fn load(&self, query: &Arc<SparseQuery>, merge_stream: &mut MergeStream, bytes_max: u64) -> Result<()> {
         let candidates = merge_stream.next_to_load(&query.layers, bytes_max, query.loaded_bytes())?;
-        let (mut work, mut extents) = (Vec::new(), Vec::new());
+        let (mut work, mut list) = (Vec::new(), FetchList::default());
         let (needed, cache) = (query.needed_dimensions(), &self.context().cache);
         for candidate in candidates {
             if let Some(layer) = query.layers.get(candidate.layer) {
                 work.push((
                     candidate.layer,
-                    SortTileJob::new(candidate, layer, &query.ranges, &needed, cache, &mut extents)?,
+                    SortTileJob::new(candidate, layer, &query.ranges, &needed, cache, &mut list)?,
                 ));
             }
         }
-        let fetched = self.fetch(&extents).await?;
         // Coordinates are tested even if their tiles come from the cache.
         let tested: u64 = work
             .iter()
             .map(|(_, w)| w.coordinate_bytes())
             .fold(0, u64::saturating_add);
-        let decoding = self.decoding(self.cpu_for(fetched_bytes(&fetched).max(tested / TESTED_FASTER)));
-        let cpu = decoding.cpu;
+        let cpu = self.cpu_for(list.bytes().max(tested / TESTED_FASTER));
+        let decoding = self.fetch_tiles(list, cpu).await?;
         let query = Arc::clone(query);
         let runs = cpu.run(move || {
             let run = |(layer, work): (usize, SortTileJob)| {
                 let layer = query.layers.get(layer).ok_or(Error::Cancelled)?;
-                work.run(
-                    layer,
-                    &query.ranges,
-                    query.order.as_deref(),
-                    query.window,
-                    &fetched,
-                    &decoding,
-                )
+                work.run(layer, &query.ranges, query.order.as_deref(), query.window, &decoding)
             };
             decoding.cpu.try_map_owned(work, run)
         });
@@ -199,13 +191,13 @@ impl Array {
         mut chunk: Chunk,
         attributes: &[usize],
     ) -> Result<(Chunk, Decoding)> {
-        let mut extents = Vec::new();
-        let work = chunk.work(query, attributes, &self.context().cache, &mut extents)?;
-        let fetched = self.fetch(&extents).await?;
-        let decoding = self.decoding(self.cpu_for(fetched_bytes(&fetched)));
+        let mut list = FetchList::default();
+        let work = chunk.work(query, attributes, &self.context().cache, &mut list)?;
+        let cpu = self.cpu_for(list.bytes());
+        let decoding = self.fetch_tiles(list, cpu).await?;
         let mine = decoding.clone();
-        let chunk = decoding.cpu.run(move || {
-            chunk.decode(&work, &fetched, &mine)?;
+        let chunk = cpu.run(move || {
+            chunk.decode(&work, &mine)?;
             Ok(chunk)
         });
         Ok((chunk.await?, decoding))

@@ -1,11 +1,13 @@
 //! Finds stored tiles, for callers that pass them on without decoding.
 
 use crate::array::Array;
+use crate::cpu::Cpu;
 use crate::error::Result;
 use crate::geometry::Order;
 use crate::query::Query;
 use crate::query::dense::DenseQuery;
 use crate::query::dense::plan::Plan;
+use crate::query::tile::fetched::FetchedExtents;
 use crate::query::tile::{Cut, StoredTile, TileRef};
 use crate::vfs::local_reads;
 
@@ -19,12 +21,15 @@ impl Array {
     /// # Errors
     /// Those of [`Array::read`].
     pub(crate) async fn stored_tile(&self, query: &Query, cut: &Cut) -> Result<Option<StoredTile>> {
-        let Some(local_reads) = local_reads(&*self.context().vfs).filter(|_| self.key().is_none()) else {
+        if local_reads(&*self.context().vfs).is_none() || self.key().is_some() {
             return Ok(None);
-        };
+        }
         let query = self.resolve_dense(query, &|_| Vec::new()).await?;
         match sole(&query)? {
-            Some(tile) => tile.stored(local_reads, cut),
+            Some(tile) => {
+                let decoding = self.decoding(Cpu::Inline, FetchedExtents::default());
+                tile.stored(&*decoding.files, cut)
+            }
             None => Ok(None),
         }
     }

@@ -14,7 +14,7 @@ use crate::format::enumeration::Enumeration;
 use crate::format::fragment::slots::FieldId;
 use crate::query::read::statistics::Statistics;
 use crate::query::sparse::layer::check_box;
-use crate::query::tile::{Decoding, StoredField, TileRef, split_coordinates};
+use crate::query::tile::{FetchList, StoredField, TileRef, split_coordinates};
 use crate::schema_json::value::cell_text;
 use crate::vfs::join;
 
@@ -128,23 +128,20 @@ impl Array {
         statistics: &Arc<Statistics>,
         tiles: std::ops::Range<u64>,
     ) -> Result<u64> {
-        let (mut extents, mut work) = (Vec::new(), Vec::new());
+        let (mut list, mut work) = (FetchList::default(), Vec::new());
         for tile in tiles {
-            let tile = TileRef::new(field, tile)?;
-            let start = extents.len();
-            extents.extend(tile.extents()?);
-            work.push((tile, start..extents.len()));
+            let tile = TileRef::new(field, tile)?.located()?;
+            list.add(&tile);
+            work.push(tile);
         }
-        let fetched = self.fetch(&extents).await?;
-        let bytes = fetched.iter().map(|b| b.len() as u64).sum();
-        let decoding: Decoding = self.decoding(self.context().cpu);
+        let bytes = list.bytes();
+        let decoding = self.fetch_tiles(list, self.context().cpu).await?;
         let (cpu, statistics) = (decoding.cpu, Arc::clone(statistics));
         cpu.run(move || {
-            decoding.cpu.try_map(&work, |(tile, range)| {
-                let parts = fetched.get(range.clone()).unwrap_or(&[]);
-                let column = tile.decode(parts, decoding.key.as_ref(), &decoding.latest)?;
-                check_coordinates(tile, &column)?;
-                statistics.check(tile, &column)
+            decoding.cpu.try_map(&work, |tile| {
+                let column = tile.decode(&*decoding.files, decoding.key.as_ref(), &decoding.latest)?;
+                check_coordinates(&tile.tile, &column)?;
+                statistics.check(&tile.tile, &column)
             })
         })
         .await?;

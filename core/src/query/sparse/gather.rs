@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-
 use super::layer::Layer;
 use super::sorted_tile::{Places, SortedTile};
 use super::{Segment, SparseQuery};
@@ -12,8 +10,8 @@ use crate::column::Column;
 use crate::error::Result;
 use crate::format::field::Field;
 use crate::query::Batch;
-use crate::query::dense::paint;
-use crate::query::tile::{Decoding, Extent, Input};
+use crate::query::dense::assemble::fill::fill;
+use crate::query::tile::{Decoding, FetchList, Input};
 
 /// Final cells, in the order of the result.
 #[derive(Debug)]
@@ -87,7 +85,7 @@ impl Chunk {
         query: &SparseQuery,
         attributes: &[usize],
         cache: &Cache,
-        extents: &mut Vec<Extent>,
+        list: &mut FetchList,
     ) -> Result<Vec<Work>> {
         let mut out = Vec::new();
         for (run, cells) in self.runs_used() {
@@ -101,7 +99,7 @@ impl Chunk {
                 let Some(stored) = layer.attributes.get(attribute).and_then(Option::as_ref) else {
                     continue;
                 };
-                let input = Input::new(Layer::tile(stored, r.tile)?, cache, extents)?;
+                let input = Input::new(Layer::tile(stored, r.tile)?, None, cache, list);
                 out.push(Work {
                     attribute,
                     run,
@@ -121,8 +119,8 @@ impl Chunk {
     ///
     /// # Errors
     /// A tile is damaged.
-    pub(crate) fn decode(&mut self, work: &[Work], fetched: &[Bytes], d: &Decoding) -> Result<()> {
-        let decoded = d.cpu.try_map(work, |w| w.input.decode(fetched, d, w.reuse))?;
+    pub(crate) fn decode(&mut self, work: &[Work], d: &Decoding) -> Result<()> {
+        let decoded = d.cpu.try_map(work, |w| w.input.decode(d, w.reuse))?;
         for (w, column) in work.iter().zip(decoded) {
             if self.tiles.len() <= w.attribute {
                 self.tiles.resize(w.attribute + 1, vec![None; self.runs.len()]);
@@ -200,7 +198,7 @@ impl<'a> Builder<'a> {
             None => {
                 let start = out.data.len();
                 out.data.resize(start + len * self.field.fill.len(), 0);
-                paint::fill(&mut out.data[start..], &self.field.fill);
+                fill(&mut out.data[start..], &self.field.fill);
             }
             Some(offsets) => {
                 for _ in 0..len {

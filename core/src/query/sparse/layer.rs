@@ -13,7 +13,8 @@ use crate::format::fragment::slots::FieldId;
 use crate::format::pipeline::Pipeline;
 use crate::key;
 use crate::query::condition::{Bound, fails, statistics};
-use crate::query::tile::{StoredField, TileRef};
+use crate::query::dense::OverlayMask;
+use crate::query::tile::{LocatedTile, StoredField, TileRef};
 
 /// A sparse fragment of a read.
 #[derive(Debug)]
@@ -32,19 +33,7 @@ pub(crate) struct Layer {
     /// How each delete of the array affects the fragment's cells.
     pub(crate) deletes: Vec<DeleteMode>,
     /// The cells that later dense fragments hide, in a dense array.
-    pub(crate) hiding: Option<Arc<OverlayMask>>,
-}
-
-/// The later dense fragments that hide cells of a sparse fragment in a dense array.
-///
-/// As in libtiledb, a cell inside one of their boxes is hidden, with one exception. If a tile is entirely inside the
-/// query's region, it is hidden only as a whole, by a box that covers all of it.
-#[derive(Debug)]
-pub(crate) struct OverlayMask {
-    /// The region of the whole query. A single read may cover only a part of it.
-    pub(crate) region: Ranges,
-    /// The boxes of the later dense fragments.
-    pub(crate) boxes: Vec<Ranges>,
+    pub(crate) mask: Option<Arc<OverlayMask>>,
 }
 
 /// How a delete affects the cells of a fragment.
@@ -107,7 +96,7 @@ impl Layer {
                 .map(|f| StoredField::of_attribute(fragment, &f.name, f.datatype, f.cell).map(Arc::new))
                 .collect(),
             deletes: deletes.iter().map(mode).collect(),
-            hiding: None,
+            mask: None,
         }
     }
 
@@ -164,16 +153,15 @@ impl Layer {
         };
         for i in 0..leaves.len {
             let relation = ranges.relation(leaves, i);
-            let covered = |h: &Arc<OverlayMask>| h.boxes.iter().any(|b| b.relation(leaves, i) == Relation::Inside);
-            if relation == Relation::Outside || self.hiding.as_ref().is_some_and(covered) {
+            let mask = self.mask.as_ref();
+            if relation == Relation::Outside || mask.is_some_and(|m| m.hides_tile(leaves, i)) {
                 continue;
             }
-            let apart = |h: &Arc<OverlayMask>| h.region.relation(leaves, i) != Relation::Inside;
             out.push(Candidate {
                 layer,
                 tile: i as u64,
                 inside: relation == Relation::Inside,
-                hidden: self.hiding.as_ref().is_some_and(apart),
+                hidden: mask.is_some_and(|m| m.may_hide_cells(leaves, i)),
             });
         }
         Ok(())
@@ -185,12 +173,12 @@ impl Layer {
         cells.is_ok_and(|cells| fails(condition, attributes, &self.fragment, tile, cells as u64))
     }
 
-    /// References a tile of one of the layer's fields.
+    /// Locates a tile of one of the layer's fields.
     ///
     /// # Errors
-    /// The tile is too large for this machine.
-    pub(crate) fn tile(field: &Arc<StoredField>, tile: u64) -> Result<TileRef> {
-        TileRef::new(field, tile)
+    /// The fragment's index is damaged, or the tile is too large for this machine.
+    pub(crate) fn tile(field: &Arc<StoredField>, tile: u64) -> Result<LocatedTile> {
+        TileRef::new(field, tile)?.located()
     }
 }
 

@@ -14,7 +14,7 @@ pub(crate) mod whole;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use self::layer::{Candidate, DeleteMode, Layer, OverlayMask};
+use self::layer::{Candidate, DeleteMode, Layer};
 pub(crate) use self::merge::Segment;
 use self::merge_stream::MergeStream;
 use self::order::ResultOrder;
@@ -27,6 +27,7 @@ use crate::error::{AtPath, Malformed, Result};
 use crate::format::field::Field;
 use crate::format::schema::{Dimension, Layout, Schema};
 use crate::query::condition::{Bound, bind_stored};
+use crate::query::dense::OverlayMask;
 use crate::scalar::ScalarRange;
 use crate::vfs::join;
 
@@ -155,10 +156,10 @@ impl SparseQuery {
     }
 
     /// Hides cells that later dense fragments cover. Pairs are matched to layers by fragment name.
-    pub(crate) fn hide(&mut self, hiding: &[(Arc<Fragment>, Arc<OverlayMask>)]) {
+    pub(crate) fn hide(&mut self, masks: &[(Arc<Fragment>, Arc<OverlayMask>)]) {
         for layer in &mut self.layers {
-            let mine = hiding.iter().find(|(f, _)| f.name == layer.fragment.name);
-            layer.hiding = mine.map(|(_, h)| Arc::clone(h));
+            let mine = masks.iter().find(|(f, _)| f.name == layer.fragment.name);
+            layer.mask = mine.map(|(_, mask)| Arc::clone(mask));
         }
     }
 

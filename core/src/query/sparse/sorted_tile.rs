@@ -3,8 +3,6 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use bytes::Bytes;
-
 use super::layer::{Candidate, Layer};
 use super::order::{CellKey, KeyPart, ResultOrder, Term, key_at};
 use super::region::Ranges;
@@ -12,9 +10,9 @@ use crate::array::Window;
 use crate::array::index::inconsistent;
 use crate::cache::{Cache, Reuse};
 use crate::column::Column;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::geometry::number;
-use crate::query::tile::{Decoding, Extent, Input, split_coordinates};
+use crate::query::tile::{Decoding, FetchList, Input, split_coordinates};
 use crate::sort::first_not;
 
 /// Cells of one tile.
@@ -169,7 +167,7 @@ impl SortTileJob {
         ranges: &Ranges,
         needed: &[bool],
         cache: &Cache,
-        extents: &mut Vec<Extent>,
+        list: &mut FetchList,
     ) -> Result<Self> {
         let tile = candidate.tile;
         let leaves = layer.fragment.index.rtree().and_then(|t| t.leaves());
@@ -180,7 +178,7 @@ impl SortTileJob {
         let cut: Vec<bool> = (0..needed.len()).map(|d| !candidate.inside && is_cut(d)).collect();
         let is_needed = |d: usize| needed.get(d) == Some(&true) || cut.get(d) == Some(&true) || candidate.hidden;
         let together = !layer.fragment.version.has_dimension_files();
-        let mut input = |field| Input::new(Layer::tile(field, tile)?, cache, extents);
+        let mut input = |field| Ok::<_, Error>(Input::new(Layer::tile(field, tile)?, None, cache, list));
         let mut coordinates = Vec::with_capacity(layer.coordinates.len());
         for (d, stored) in layer.coordinates.iter().enumerate() {
             let is_read = is_needed(d) || together && (0..needed.len()).any(is_needed);
@@ -215,7 +213,6 @@ impl SortTileJob {
         ranges: &Ranges,
         order: Option<&ResultOrder>,
         window: Window,
-        fetched: &[Bytes],
         d: &Decoding,
     ) -> Result<Option<SortedTile>> {
         let reuse = if self.candidate.inside {
@@ -226,7 +223,7 @@ impl SortTileJob {
         let mut dims = self
             .coordinates
             .iter()
-            .map(|c| c.as_ref().map(|c| c.decode(fetched, d, reuse)).transpose())
+            .map(|c| c.as_ref().map(|c| c.decode(d, reuse)).transpose())
             .collect::<Result<Vec<_>>>()?;
         if let ([Some(one)], false) = (dims.as_slice(), layer.fragment.version.has_dimension_files()) {
             let each = split_coordinates(one, &layer.fragment).into_iter();
@@ -234,7 +231,7 @@ impl SortTileJob {
         }
         let numbers = |input: Option<Input>| -> Result<Option<Vec<u64>>> {
             Ok(input
-                .map(|i| i.decode(fetched, d, reuse))
+                .map(|i| i.decode(d, reuse))
                 .transpose()?
                 .map(|c| bytemuck::pod_collect_to_vec(&c.data)))
         };
@@ -256,15 +253,8 @@ impl SortTileJob {
             let all = cells.unwrap_or_else(|| (0..self.tile_cells as u32).collect());
             cells = Some(all.into_iter().filter(visible).collect());
         }
-        if let (true, Some(hiding)) = (self.candidate.hidden, &layer.hiding) {
-            for later in &hiding.boxes {
-                let Some(under) = later.select(&all) else {
-                    cells = Some(Vec::new());
-                    break;
-                };
-                let all = cells.unwrap_or_else(|| (0..self.tile_cells as u32).collect());
-                cells = Some(all.into_iter().filter(|i| under.binary_search(i).is_err()).collect());
-            }
+        if let (true, Some(mask)) = (self.candidate.hidden, &layer.mask) {
+            cells = mask.visible(cells, self.tile_cells, &all);
         }
         if cells.as_ref().is_some_and(Vec::is_empty) {
             return Ok(None);

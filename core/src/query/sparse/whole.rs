@@ -25,7 +25,7 @@ impl<'a> WholeTiles<'a> {
             query.condition.is_none()
                 && !l.partly_visible
                 && l.delete_times.is_none()
-                && l.hiding.is_none()
+                && l.mask.is_none()
                 && l.deletes.iter().all(|d| *d == DeleteMode::None)
                 && !(query.dedup && (l.fragment.footer.has_timestamps || query.schema.rounds_coordinates()))
         };

@@ -4,16 +4,16 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use bytes::Bytes;
-
 use super::vectored_read::read_unfiltered;
-use super::{Decoding, Extent, Input, TileRef, corrupt, stream_tile};
+use super::{Decoding, Extent, Input, LocatedTile, stream_tile};
 use crate::cache::{CacheKey, Reuse};
+use crate::column::Column;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{AtPath, Error, Malformed, Result};
 use crate::filter::{ChunkDecoder, TileFormat};
 use crate::format::pipeline::Pipeline;
 use crate::format::tile::{ChunkPlace, locate, unfiltered};
+use crate::vfs::ReadAt;
 
 /// A tile is read whole if the wanted cells span at least one byte in this many.
 const FEW: u64 = 4;
@@ -43,7 +43,7 @@ pub(crate) struct Piece<'a> {
 
 /// A buffer of a tile, with its location and filters.
 pub(super) struct Stored<'a> {
-    pub(super) extent: Extent,
+    pub(super) extent: &'a Extent,
     pipeline: &'a Pipeline,
     format: TileFormat<'a>,
     /// Size of all cells in bytes, unfiltered.
@@ -59,7 +59,6 @@ pub(super) struct Stored<'a> {
 pub(crate) fn copy_pieces(
     input: &Input,
     buffer: Buffer,
-    fetched: &[Bytes],
     pieces: &mut [Piece<'_>],
     d: &Decoding,
     remember: bool,
@@ -67,36 +66,19 @@ pub(crate) fn copy_pieces(
     if !pieces.is_sorted_by_key(|p| p.at) {
         pieces.sort_unstable_by_key(|p| p.at);
     }
-    let wanted: u64 = pieces.iter().map(|p| p.out.len() as u64).sum();
-    let done = match input {
-        Input::Local(tile) => from_file(tile, buffer, pieces, d, remember),
-        Input::Decoded(_) => Err(corrupt("", "is already decoded")),
-        Input::FieldFile(partial_tile) => return partial_tile.copy(fetched, pieces),
-        Input::Fetched(tile, _) | Input::Kept(tile, _) => {
-            let parts = input.parts(fetched);
-            let stored = Stored::new(tile, buffer, d)?;
-            if wanted < stored.plain && matches!(input, Input::Fetched(..)) && buffer == Buffer::Values {
-                // The fetch was slow, and neighbouring cells may be needed next.
-                let bytes = parts.iter().map(|p| p.len() as u64).sum();
-                d.cache
-                    .insert(tile.kept_key(), Arc::new(parts.to_vec()), bytes, Reuse::Likely);
-            }
-            match parts.get(usize::from(buffer == Buffer::Validity)) {
-                Some(framed) => from_bytes(&stored, framed, pieces, d, remember),
-                None => Err(corrupt(&stored.extent.path, "was not fetched")),
-            }
-        }
+    let copied = match input {
+        Input::Decoded(column) => return copy_decoded(column, buffer, pieces),
+        Input::Stored(tile) => copy_stored(tile, buffer, pieces, d, remember),
     };
-    match done {
+    match copied {
         // The filters of another schema may fit. If none do, decoding the whole tile reports why.
-        Err(Error::Corrupt { .. }) => from_column(input, buffer, fetched, pieces, d),
-        done => done,
+        Err(Error::Corrupt { .. }) => copy_decoded(&*input.decode(d, Reuse::Likely)?, buffer, pieces),
+        copied => copied,
     }
 }
 
 /// Copies the pieces from the decoded tile.
-fn from_column(input: &Input, buffer: Buffer, fetched: &[Bytes], pieces: &mut [Piece<'_>], d: &Decoding) -> Result<()> {
-    let column = input.decode(fetched, d, Reuse::Likely)?;
+fn copy_decoded(column: &Column, buffer: Buffer, pieces: &mut [Piece<'_>]) -> Result<()> {
     let data = match (buffer, &column.validity) {
         (Buffer::Values, _) => &column.data,
         (Buffer::Validity, Some(validity)) => validity,
@@ -116,20 +98,20 @@ fn from_column(input: &Input, buffer: Buffer, fetched: &[Bytes], pieces: &mut [P
 }
 
 impl<'a> Stored<'a> {
-    fn new(tile: &'a TileRef, buffer: Buffer, d: &'a Decoding) -> Result<Self> {
+    fn new(located: &'a LocatedTile, buffer: Buffer, d: &'a Decoding) -> Result<Self> {
+        let (tile, extents) = (&located.tile, &located.extents);
         let field = &*tile.field;
         let own = &*field.fragment.schema;
-        let mut extents = tile.extents()?.into_iter();
         let format = tile.field.format(d.key.as_ref());
         let (extent, pipeline, format) = match buffer {
-            Buffer::Values => (extents.next(), field.pipeline(own, own), format),
+            Buffer::Values => (extents.first(), field.pipeline(own, own), format),
             Buffer::Validity => {
                 let format = TileFormat {
                     datatype: Datatype::Uint8,
                     cell: CellCount::ONE,
                     ..format
                 };
-                (extents.nth(1), Some(&own.validity_filters), format)
+                (extents.get(1), Some(&own.validity_filters), format)
             }
         };
         let cell_bytes = format.cell.cell_bytes(format.datatype);
@@ -163,41 +145,23 @@ impl<'a> Stored<'a> {
 }
 
 /// Copies the pieces from the chunks that hold them.
-fn from_bytes(
-    stored: &Stored<'_>,
-    framed: &[u8],
+fn copy_stored(
+    tile: &LocatedTile,
+    buffer: Buffer,
     pieces: &mut [Piece<'_>],
     d: &Decoding,
     remember: bool,
 ) -> Result<()> {
-    let decoder = ChunkDecoder::new(stored.pipeline, &stored.format).at(stored.path())?;
-    let places = places(stored, |at, out| {
-        let found = framed.get(at as usize..).and_then(|rest| rest.get(..out.len()));
-        out.copy_from_slice(found.ok_or_else(|| Malformed::new("tile", at, "is truncated"))?);
-        Ok(())
-    })
-    .at(stored.path())?;
-    d.cpu
-        .try_map_owned(jobs(&places, pieces).at(stored.path())?, |job: ChunkJob<'_>| {
-            let (start, end) = (job.place.start as usize, job.place.end() as usize);
-            job.run(stored, &decoder, d, remember, |decode| {
-                decode(framed.get(start..end).unwrap_or(&[]))
-            })
-        })?;
-    Ok(())
-}
-
-fn from_file(tile: &TileRef, buffer: Buffer, pieces: &mut [Piece<'_>], d: &Decoding, remember: bool) -> Result<()> {
     let stored = Stored::new(tile, buffer, d)?;
-    let path = stored.path();
-    let local_reads =
-        crate::vfs::local_reads(&*d.vfs).ok_or_else(|| Error::invalid("the store does not support blocking reads"))?;
-    let file = &*local_reads.open(path)?;
-    if stored.extent.range.end > file.size() {
-        return Err(crate::vfs::too_short(path, &stored.extent.range, file.size()));
-    }
-    let start = stored.extent.range.start;
+    let (path, range) = (stored.path(), &stored.extent.range);
+    let (file, start) = (&*d.files.open(stored.extent)?, range.start);
     let decoder = ChunkDecoder::new(stored.pipeline, &stored.format).at(path)?;
+    let wanted: u64 = pieces.iter().map(|p| p.out.len() as u64).sum();
+    let held = file.held(range.clone());
+    if held.is_some() && wanted < stored.plain && buffer == Buffer::Values {
+        // The fetch was slow, and neighbouring cells may be needed next.
+        tile.cache_stored(d);
+    }
     if decoder.is_plain()
         && let Some(layout) = unfiltered(stored.bytes(), stored.plain, stored.cell_bytes)
     {
@@ -209,42 +173,53 @@ fn from_file(tile: &TileRef, buffer: Buffer, pieces: &mut [Piece<'_>], d: &Decod
             return read_unfiltered(file, start, layout, pieces, d.cpu);
         }
     }
-
     let span = match pieces {
         [] => return Ok(()),
         [first, .., last] => last.at.saturating_add(last.out.len() as u64).saturating_sub(first.at),
         [one] => one.out.len() as u64,
     };
-    let key = stored.cache_key(0, "chunks");
-    let known = d.cache.get::<Vec<ChunkPlace>>(&key);
-    let whole = span.saturating_mul(FEW) >= stored.plain;
-    if whole && !remember {
-        let mut lot = FRAMED.take();
-        let done = stream_tile::read(&stored, file, &decoder, pieces, d, &mut lot);
-        FRAMED.set(kept(lot));
+    if held.is_none() && !remember && span.saturating_mul(FEW) >= stored.plain {
+        let mut block = FRAMED.take();
+        let done = stream_tile::read(&stored, file, &decoder, pieces, d, &mut block);
+        FRAMED.set(kept(block));
         return done;
     }
-    let places = match known {
-        Some(places) => places,
-        None => {
-            let read = |at, out: &mut [u8]| file.read_at(out, start + at).map_err(Failure::Store);
-            let places = Arc::new(places(&stored, read).or_else(|e| e.at(path))?);
-            let bytes = places.len() as u64 * size_of::<ChunkPlace>() as u64;
-            d.cache.insert(key, Arc::clone(&places), bytes, Reuse::Likely);
-            places
-        }
-    };
+    let places = cached_places(&stored, file, held.is_some(), d)?;
     d.cpu
-        .try_map_owned(jobs(&places, pieces).at(stored.path())?, |job: ChunkJob<'_>| {
-            let (at, bytes) = (job.place.start, job.place.end() - job.place.start);
+        .try_map_owned(jobs(&places, pieces).at(path)?, |job: ChunkJob<'_>| {
+            let (at, end) = (job.place.start, job.place.end());
             job.run(&stored, &decoder, d, remember, |decode| {
-                let mut packed = sized(FRAMED.take(), bytes)?;
+                if let Some(bytes) = &held {
+                    return decode(bytes.get(at as usize..end as usize).unwrap_or(&[]));
+                }
+                let mut packed = sized(FRAMED.take(), end - at)?;
                 let done = file.read_at(&mut packed, start + at).and_then(|()| decode(&packed));
                 FRAMED.set(kept(packed));
                 done
             })
         })?;
     Ok(())
+}
+
+/// Locates the chunks of a tile. Unless the tile is in memory, the places are cached.
+fn cached_places(
+    stored: &Stored<'_>,
+    file: &dyn ReadAt,
+    in_memory: bool,
+    d: &Decoding,
+) -> Result<Arc<Vec<ChunkPlace>>> {
+    let key = stored.cache_key(0, "chunks");
+    if let Some(places) = d.cache.get::<Vec<ChunkPlace>>(&key).filter(|_| !in_memory) {
+        return Ok(places);
+    }
+    let start = stored.extent.range.start;
+    let read = |at, out: &mut [u8]| file.read_at(out, start + at).map_err(Failure::Store);
+    let places = Arc::new(places(stored, read).or_else(|e| e.at(stored.path()))?);
+    if !in_memory {
+        let bytes = places.len() as u64 * size_of::<ChunkPlace>() as u64;
+        d.cache.insert(key, Arc::clone(&places), bytes, Reuse::Likely);
+    }
+    Ok(places)
 }
 
 /// Why the chunks of a tile were not found.

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Extent, Piece, TileRef};
+use super::fetched::FetchedExtents;
+use super::{Extent, LocatedTile, TileRef};
 use crate::cache::{Cache, CacheKey, Reuse};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::filter::ChunkDecoder;
 use crate::format::tile::{UnfilteredChunks, unfiltered};
 
@@ -23,18 +24,12 @@ pub(crate) struct PartialTile {
     tile: TileRef,
     layout: UnfilteredChunks,
     chunks: Range<u64>,
-    /// The byte range of the chunks within the tile.
-    stored: Range<u64>,
-    extent: Extent,
-    held: Held,
-}
-
-/// The state of the chunks' bytes.
-#[derive(Debug)]
-enum Held {
-    /// To be fetched, as the extent with this index once it is known.
-    Fetched(Option<usize>),
-    Kept(Arc<Bytes>),
+    /// Position of the tile in its file.
+    start: u64,
+    /// The chunks with their headers.
+    pub(super) extent: Extent,
+    /// The bytes of the extent, if they are cached.
+    pub(super) cached: Option<Arc<Bytes>>,
 }
 
 impl PartialTile {
@@ -43,7 +38,8 @@ impl PartialTile {
     ///
     /// # Errors
     /// The fragment's index is damaged.
-    pub(crate) fn of(tile: &TileRef, cells: Range<u64>, cache: &Cache) -> Result<Option<Self>> {
+    pub(crate) fn of(tile: &LocatedTile, cells: Range<u64>, cache: &Cache) -> Result<Option<Self>> {
+        let (tile, whole) = (&tile.tile, tile.extents.first());
         // A fragment's tiles may be smaller than the array's.
         if cells.start >= cells.end || cells.end > tile.cells as u64 {
             return Ok(None);
@@ -57,9 +53,7 @@ impl PartialTile {
         ) else {
             return Ok(None);
         };
-        let Some(whole) = tile.extents()?.into_iter().next() else {
-            return Ok(None);
-        };
+        let Some(whole) = whole else { return Ok(None) };
         let (bytes, width) = (whole.range.end - whole.range.start, cell_bytes as u64);
         let layout = unfiltered(bytes, tile.expected(cell_bytes, &whole.path)?, cell_bytes);
         // An unsupported pipeline is reported by the decoder of whole tiles.
@@ -74,94 +68,51 @@ impl PartialTile {
         if wanted.saturating_mul(PART) > bytes || bytes - wanted < SAVED_BYTES_MIN {
             return Ok(None);
         }
+        let start = whole.range.start;
         let extent = Extent {
-            range: whole.range.start + stored.start..whole.range.start + stored.end,
-            path: whole.path,
+            range: start + stored.start..start + stored.end,
+            path: Arc::clone(&whole.path),
         };
-        let held = match cache.get::<Bytes>(&partial_key(&extent)) {
-            Some(bytes) if bytes.len() as u64 >= wanted => Held::Kept(bytes),
-            _ if cache.get::<()>(&visited_key(tile)).is_some() => return Ok(None),
-            _ => Held::Fetched(None),
-        };
+        let cached = cache.get::<Bytes>(&partial_key(&extent));
+        let cached = cached.filter(|bytes| bytes.len() as u64 >= wanted);
+        if cached.is_none() && cache.get::<()>(&visited_key(tile)).is_some() {
+            return Ok(None);
+        }
         Ok(Some(Self {
             tile: tile.clone(),
             layout,
             chunks,
-            stored,
+            start,
             extent,
-            held,
+            cached,
         }))
     }
 
-    pub(crate) fn tile(&self) -> &TileRef {
-        &self.tile
-    }
-
-    /// Number of bytes to fetch.
-    pub(crate) fn bytes(&self) -> u64 {
-        match self.held {
-            Held::Fetched(_) => self.stored.end - self.stored.start,
-            Held::Kept(_) => 0,
-        }
-    }
-
-    /// Adds the chunks to the extents to fetch, unless they are cached.
-    pub(super) fn fetch(&mut self, extents: &mut Vec<Extent>) {
-        if let Held::Fetched(number) = &mut self.held {
-            *number = Some(extents.len());
-            extents.push(self.extent.clone());
-        }
-    }
-
-    /// Whether the fetched chunks have the headers of an unfiltered tile. If so, they are cached.
-    pub(crate) fn keep(&self, fetched: &[Bytes], cache: &Cache) -> bool {
-        let Held::Fetched(number) = self.held else { return true };
-        let Some(bytes) = number.and_then(|n| fetched.get(n)) else {
-            return false;
-        };
+    /// Whether the fetched bytes have the headers of an unfiltered tile's chunks. If so, they are cached.
+    pub(super) fn keep(&self, bytes: &Bytes, cache: &Cache) -> bool {
+        let wanted = self.extent.range.end - self.extent.range.start;
         let is_there = |chunk: u64| {
-            let at = self.layout.stored(&(chunk..chunk + 1)).start - self.stored.start;
+            let at = self.start + self.layout.stored(&(chunk..chunk + 1)).start - self.extent.range.start;
             let behind = usize::try_from(at).ok().and_then(|at| bytes.get(at..));
             behind.is_some_and(|b| b.starts_with(&self.layout.header(chunk)))
         };
-        let found = bytes.len() as u64 == self.bytes() && self.chunks.clone().all(is_there);
+        let found = bytes.len() as u64 == wanted && self.chunks.clone().all(is_there);
         if found {
-            cache.insert(
-                partial_key(&self.extent),
-                Arc::new(bytes.clone()),
-                self.bytes(),
-                Reuse::Likely,
-            );
+            let (key, kept) = (partial_key(&self.extent), Arc::new(bytes.clone()));
+            cache.insert(key, kept, wanted, Reuse::Likely);
             cache.insert(visited_key(&self.tile), Arc::new(()), 1, Reuse::Likely);
         }
         found
     }
 
-    /// Copies these pieces.
-    ///
-    /// # Errors
-    /// Some pieces are not within the chunks.
-    pub(super) fn copy(&self, fetched: &[Bytes], pieces: &mut [Piece<'_>]) -> Result<()> {
-        let bytes = match &self.held {
-            Held::Fetched(number) => number.and_then(|n| fetched.get(n)).map_or(&[][..], |b| b),
-            Held::Kept(bytes) => bytes,
-        };
-        let stored = |at: u64, n: usize| {
-            let start = self.layout.place(at).checked_sub(self.stored.start)?;
-            bytes.get(usize::try_from(start).ok()?..)?.get(..n)
-        };
-        for piece in pieces {
-            let (mut at, mut rest) = (piece.at, &mut *piece.out);
-            while !rest.is_empty() {
-                let here = self.layout.chunk_bytes - at % self.layout.chunk_bytes;
-                let n = rest.len().min(usize::try_from(here).unwrap_or(usize::MAX));
-                let (out, later) = rest.split_at_mut(n);
-                let found = stored(at, n).ok_or_else(|| Error::invalid("the cells were not fetched"))?;
-                out.copy_from_slice(found);
-                (at, rest) = (at + n as u64, later);
-            }
-        }
-        Ok(())
+    /// Adds the chunks to the fetched bytes, and the start of the tile. The start was not fetched, but follows from the
+    /// size of an unfiltered tile, which the headers of the chunks confirmed.
+    pub(super) fn add_to(&self, all: &mut FetchedExtents, bytes: &Bytes) {
+        let parts = vec![
+            (self.start, self.layout.start().into()),
+            (self.extent.range.start, bytes.clone()),
+        ];
+        all.add_parts(&self.extent.path, self.start, parts);
     }
 }
 

@@ -1,14 +1,13 @@
 //! Locates the compressed cells of a tile in its file, for callers that decompress them elsewhere.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::chunk_reader::Failure;
-use super::{Extent, TileRef};
+use super::{Extent, TileFiles, TileRef};
 use crate::error::Result;
 use crate::filter::Packing;
 use crate::format::tile::{ChunkPlace, locate};
-use crate::vfs::{LocalReads, ReadAt};
+use crate::vfs::ReadAt;
 
 /// The most metadata that a chunk with one filter has, in bytes.
 const METADATA_BYTES_MAX: u32 = 64;
@@ -37,7 +36,7 @@ impl TileRef {
     ///
     /// # Errors
     /// The fragment's index is damaged, or the store fails.
-    pub(crate) fn stored(&self, local_reads: &dyn LocalReads, cut: &Cut) -> Result<Option<StoredTile>> {
+    pub(crate) fn stored(&self, files: &dyn TileFiles, cut: &Cut) -> Result<Option<StoredTile>> {
         let (field, own) = (&*self.field, &*self.field.fragment.schema);
         let width = field.cell.cell_bytes(field.datatype);
         let plain = width.and_then(|width| (self.cells as u64).checked_mul(width as u64));
@@ -46,12 +45,7 @@ impl TileRef {
         let Some(extent) = self.extents()?.into_iter().next().filter(|_| alike && !field.nullable) else {
             return Ok(None);
         };
-        let path = Arc::clone(&extent.path);
-        let file = local_reads.open(&path)?;
-        if extent.range.end > file.size() {
-            return Ok(None);
-        }
-        let found = chunks(&*file, &extent, cut);
+        let found = chunks(&*files.open(&extent)?, &extent, cut);
         match found {
             Ok(chunks) => Ok(chunks.map(|chunks| StoredTile { extent, chunks })),
             Err(Failure::Store(e)) => Err(e),

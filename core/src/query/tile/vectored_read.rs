@@ -104,14 +104,22 @@ fn scatter(file: &dyn ReadAt, parts: &mut [(u64, &mut [u8])]) -> Result<()> {
     done
 }
 
-/// Reads all bytes from the first part to the last into a scratch buffer, then copies the parts.
+/// Reads all bytes from the first part to the last into a scratch buffer, unless they are in memory, then copies the
+/// parts.
 fn gather(file: &dyn ReadAt, parts: &mut [(u64, &mut [u8])], all: Range<u64>) -> Result<()> {
+    let copy = |gathered: &[u8]| {
+        for (at, out) in parts {
+            let from = (*at - all.start) as usize;
+            out.copy_from_slice(&gathered[from..from + out.len()]);
+        }
+    };
+    if let Some(held) = file.held(all.clone()) {
+        copy(&held);
+        return Ok(());
+    }
     let mut gathered = sized(CHUNK.take(), all.end - all.start)?;
     file.read_at(&mut gathered, all.start)?;
-    for (at, out) in parts {
-        let from = (*at - all.start) as usize;
-        out.copy_from_slice(&gathered[from..from + out.len()]);
-    }
+    copy(&gathered);
     CHUNK.set(kept(gathered));
     Ok(())
 }

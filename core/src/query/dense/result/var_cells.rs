@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::result_buffers::{reserved, room};
+use super::buffers::{reserved, room};
 use crate::column::Column;
 use crate::cpu::{Cpu, PART};
 use crate::error::{Error, Result};

@@ -1,13 +1,15 @@
-//! Turns the painted attributes of a box into the columns of the result: adds coordinates and sparse cells, and applies
-//! the condition.
+//! Turns the assembled attributes of a box into the columns of the result: adds coordinates and applies the condition.
 
-use std::sync::Arc;
+mod apply_mask;
+pub(crate) mod buffers;
+mod var_cells;
 
-use super::apply_mask::apply_mask;
-use super::paint;
+use self::apply_mask::apply_mask;
+use super::DenseQuery;
+use super::assemble::fill::fill;
+use super::boxes::DenseBox;
+use super::boxes::DenseOrder;
 use super::pieces::length;
-use super::result_buffers::ResultBuffers;
-use super::{DenseBox, DenseOrder, DenseQuery};
 use crate::column::Column;
 use crate::cpu::Cpu;
 use crate::datatype::CellCount;
@@ -17,90 +19,6 @@ use crate::query::Batch;
 use crate::query::condition::{TestColumn, evaluate};
 
 impl DenseQuery {
-    /// Writes the cells of sparse fragments over a result whose first cell is at `base`. `points` holds the
-    /// coordinates, then the attributes. `find` returns the positions of a cell in the result.
-    pub(crate) fn overlay(
-        &self,
-        result_buffers: &mut ResultBuffers,
-        base: usize,
-        points: &Batch,
-        find: &dyn Fn(&[u64], &mut Vec<usize>),
-    ) {
-        let n = self.grid.axes.len();
-        let mut offsets = Vec::with_capacity(n);
-        for (axis, (_, column)) in self.grid.axes.iter().zip(&points.columns) {
-            let keys = crate::key::keys(axis.datatype.physical(), &column.data).unwrap_or_default();
-            offsets.push(keys.into_iter().map(|k| k.wrapping_sub(axis.low)).collect::<Vec<u64>>());
-        }
-        let attributes: Vec<Arc<Column>> = points
-            .columns
-            .iter()
-            .skip(n)
-            .map(|(_, c)| Arc::new(c.clone()))
-            .collect();
-        let numbers: Vec<usize> = result_buffers.fields.iter().map(|f| f.tiles.len()).collect();
-        for (f, column) in result_buffers
-            .fields
-            .iter_mut()
-            .zip(&attributes)
-            .filter(|(f, _)| f.field.cell.is_var())
-        {
-            f.tiles.push(Arc::clone(column));
-        }
-        let mut places = Vec::new();
-        for i in 0..usize::try_from(points.cells).unwrap_or(0) {
-            let cell: Vec<u64> = offsets.iter().filter_map(|o| o.get(i).copied()).collect();
-            places.clear();
-            find(&cell, &mut places);
-            for &to in &places {
-                for ((f, column), tile) in result_buffers.fields.iter_mut().zip(&attributes).zip(&numbers) {
-                    f.put_cell(base, to, column, i, *tile);
-                }
-            }
-        }
-    }
-
-    /// The positions of a cell of the array in the result of a box. There are several if ranges overlap.
-    pub(crate) fn places(&self, dense: &DenseBox, cell: &[u64], out: &mut Vec<usize>) {
-        match self.order {
-            DenseOrder::Major(order) => {
-                let steps = order.strides(&dense.plan.shape);
-                out.push(0);
-                for (d, &at) in cell.iter().enumerate() {
-                    let mut along = Vec::new();
-                    let mut before = 0;
-                    for span in &dense.spans[d] {
-                        if span.contains(at) {
-                            along.push(((before + at - span.first) * steps[d]) as usize);
-                        }
-                        before += span.len();
-                    }
-                    *out = along.iter().flat_map(|a| out.iter().map(move |o| o + a)).collect();
-                }
-            }
-            DenseOrder::Global => {
-                let tile: Vec<u64> = cell
-                    .iter()
-                    .zip(&self.grid.axes)
-                    .map(|(c, axis)| c / axis.extent)
-                    .collect();
-                // The tiles are sorted in tile order.
-                let order = self.grid.tile_order;
-                let place = dense.plan.tiles.binary_search_by(|t| order.compare(&t.tile, &tile));
-                let Some(t) = place.ok().and_then(|i| dense.plan.tiles.get(i)) else {
-                    return;
-                };
-                let Some(b) = t.boxes.first() else { return };
-                let local =
-                    (0..cell.len()).map(|d| (cell[d] - tile[d] * self.grid.axes[d].extent).wrapping_sub(b.at[d]));
-                let local: Vec<u64> = local.collect();
-                if local.iter().zip(&b.len).all(|(l, n)| l < n) {
-                    out.push((b.base + local.iter().zip(&b.steps).map(|(l, s)| l * s).sum::<u64>()) as usize);
-                }
-            }
-        }
-    }
-
     /// Appends the coordinates along dimension `d` of a box's cells to `out`.
     pub(crate) fn coordinates(&self, d: usize, dense: &DenseBox, out: &mut Vec<u8>) {
         match self.order {
@@ -137,7 +55,7 @@ impl DenseQuery {
                 let value = axis.coordinate(offset).to_le_bytes();
                 let start = once.len();
                 once.resize(start + value.len() * inner as usize, 0);
-                paint::fill(&mut once[start..], &value);
+                fill(&mut once[start..], &value);
             }
         }
         out.reserve(once.len() * outer as usize);

@@ -1,8 +1,8 @@
 //! Determines which cells of which fragments make up a result, as runs that are contiguous both in a tile and in the
 //! result. Every cell of the result is in exactly one run, so runs can be written in parallel. This module does no I/O.
 
-use super::plan::{BoxPlan, Has, Plan, TilePlan};
 use crate::geometry::{CopyPlan, Span, region};
+use crate::query::dense::plan::{BoxPlan, Has, Plan, TilePlan};
 
 /// Cells that are contiguous in a tile and in the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(crate) struct CellRun {
 }
 
 /// Sorts runs in the order of the result.
-pub(super) fn sort(runs: &mut [CellRun]) {
+pub(crate) fn sort(runs: &mut [CellRun]) {
     runs.sort_unstable_by_key(|r| r.to);
 }
 
@@ -104,7 +104,7 @@ mod tests {
         Grid::new(&Schema::new(ArrayType::Dense, vec![dim("y"), dim("x")], vec![])).unwrap()
     }
 
-    /// Paints the layers one after the other, cell by cell, and compares the result with the plan's runs.
+    /// Writes the layers one after the other, cell by cell, and compares the result with the plan's runs.
     #[test]
     fn every_cell_comes_from_the_newest_source_that_has_it() {
         let spans = [vec![span(5, 24), span(7, 7)], vec![span(8, 31), span(2, 4)]];

@@ -1,4 +1,4 @@
-//! The cells of a result while they are painted.
+//! The cells of a result while they are assembled.
 
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ pub(crate) struct FieldBuffers {
 
 impl ResultBuffers {
     /// Allocates `cells` cells, in the memory of `spare` if possible. Their content is unspecified until they are
-    /// painted.
+    /// assembled.
     ///
     /// # Errors
     /// [`Error::NoMemory`].
@@ -141,7 +141,7 @@ impl FieldBuffers {
             true => Some(room(spare.validity.unwrap_or_default(), cells, 1)?),
             false => None,
         };
-        let (painted, done) = match field.cell_bytes() {
+        let (cells, done) = match field.cell_bytes() {
             Some(width) => (room(spare.data, cells, width)?, None),
             None => {
                 let done = VarCells::new(cells, spare.data, spare.offsets.unwrap_or_default())?;
@@ -150,7 +150,7 @@ impl FieldBuffers {
         };
         Ok(Self {
             field: field.clone(),
-            cells: painted,
+            cells,
             validity,
             tiles: Vec::new(),
             done,

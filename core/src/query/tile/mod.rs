@@ -2,9 +2,11 @@
 
 mod checksums;
 mod chunk_reader;
+pub(crate) mod fetched;
 mod input;
 mod partial_tile;
 mod stored;
+mod stored_field;
 mod stream_tile;
 mod vectored_read;
 
@@ -16,40 +18,26 @@ use bytes::Bytes;
 use crate::array::Fragment;
 use crate::array::fragment::FieldFiles;
 use crate::array::index::inconsistent;
-use crate::cache::{Cache, CacheKey};
+use crate::cache::{Cache, CacheKey, Reuse};
 use crate::column::Column;
 use crate::cpu::Cpu;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{AtPath, Error, Malformed, Result};
 use crate::filter::{Key, TileFormat, codes_strings, decode_offsets_tile, decode_tile, decode_var_tile};
 use crate::format::cursor::Decoded;
-use crate::format::field::stored_type;
 use crate::format::fragment::footer::List;
-use crate::format::fragment::slots::FieldId;
 use crate::format::pipeline::Pipeline;
 use crate::format::schema::Schema;
 use crate::format::version::Version;
 use crate::limits;
-use crate::vfs::Vfs;
 pub(crate) use chunk_reader::{Buffer, Piece, copy_pieces};
-pub(crate) use input::Input;
+pub(crate) use input::{FetchList, Input, TileFiles};
 pub(crate) use partial_tile::PartialTile;
 pub(crate) use stored::{Cut, StoredTile};
+pub(crate) use stored_field::StoredField;
 
 /// Memory overhead of a loaded tile, for a few fields together. It dominates if there are many small tiles.
 pub(crate) const TILE_BYTES: u64 = 2 << 10;
-
-/// A field as stored in one fragment.
-#[derive(Debug, Clone)]
-pub(crate) struct StoredField {
-    pub(crate) fragment: Arc<Fragment>,
-    pub(crate) id: FieldId,
-    slot: usize,
-    pub(crate) datatype: Datatype,
-    pub(crate) cell: CellCount,
-    pub(crate) nullable: bool,
-    files: Arc<FieldFiles>,
-}
 
 /// A tile of a field.
 #[derive(Debug, Clone)]
@@ -59,98 +47,18 @@ pub(crate) struct TileRef {
     pub(crate) cells: usize,
 }
 
+/// A tile and the one to three extents that hold it.
+#[derive(Debug)]
+pub(crate) struct LocatedTile {
+    pub(crate) tile: TileRef,
+    pub(crate) extents: Vec<Extent>,
+}
+
 /// A byte range of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Extent {
     pub(crate) path: Arc<str>,
     pub(crate) range: Range<u64>,
-}
-
-impl StoredField {
-    /// The field `id` of `fragment`, if the fragment has it.
-    pub(crate) fn new(fragment: &Arc<Fragment>, id: FieldId) -> Option<Self> {
-        let slot = fragment.slots.index(id)?;
-        let (datatype, cell, nullable) = stored_type(&fragment.schema, id)?;
-        Some(Self {
-            files: fragment.files(id, slot, cell, nullable),
-            fragment: Arc::clone(fragment),
-            id,
-            slot,
-            datatype,
-            cell,
-            nullable,
-        })
-    }
-
-    /// The attribute of `fragment` with this name, if its size matches the given type. If an attribute was dropped and
-    /// added again with another type of the same size, its cells are read as the new type, as in libtiledb.
-    pub(crate) fn of_attribute(
-        fragment: &Arc<Fragment>,
-        name: &str,
-        datatype: Datatype,
-        cell: CellCount,
-    ) -> Option<Self> {
-        let own = Self::new(fragment, fragment.attribute(name)?)?;
-        (own.datatype.size() == datatype.size() && own.cell == cell).then_some(own)
-    }
-
-    fn pipeline<'a>(&self, schema: &'a Schema, name_of: &Schema) -> Option<&'a Pipeline> {
-        match self.id {
-            // Releases 2.6 and 2.7 may have given two attributes the same name.
-            FieldId::Attribute(i) if std::ptr::eq(schema, name_of) => schema.attributes.get(i).map(|a| &a.filters),
-            FieldId::Attribute(i) => {
-                let name = &name_of.attributes.get(i)?.name;
-                schema.attribute(name).map(|(_, a)| &a.filters)
-            }
-            // If the schema predates separate dimension files, releases 2.0 to 2.16 wrote such files with the
-            // coordinate filters. Later releases wrote them unfiltered, and misread the earlier files.
-            FieldId::Dimension(_) if !schema.version.has_dimension_files() => Some(&schema.coords_filters),
-            FieldId::Dimension(i) => schema.dimensions.get(i).map(|d| schema.dimension_filters(d)),
-            _ => Some(&schema.coords_filters),
-        }
-    }
-
-    /// The filters to try if the fragment's own schema fails.
-    fn other_pipeline<'a>(&self, latest: &'a Schema, own: &'a Schema) -> Option<&'a Pipeline> {
-        match self.id {
-            FieldId::Dimension(i) if !own.version.has_dimension_files() => own.dimensions.get(i).map(|d| &d.filters),
-            _ if std::ptr::eq(own, latest) => None,
-            _ => self.pipeline(latest, own),
-        }
-    }
-
-    /// Its slot in the fragment's index.
-    pub(crate) const fn slot(&self) -> usize {
-        self.slot
-    }
-
-    /// The path of its first file.
-    pub(crate) fn path(&self) -> &str {
-        &self.files.fixed
-    }
-
-    fn format<'a>(&self, key: Option<&'a Key>) -> TileFormat<'a> {
-        let fragment = &*self.fragment;
-        let writer = fragment.index.writer();
-        let (datatype, cell) = match self.id {
-            FieldId::Timestamps | FieldId::DeleteTimestamps | FieldId::DeleteConditions => {
-                fragment.schema.times_as(writer)
-            }
-            FieldId::Attribute(_) | FieldId::Dimension(_) | FieldId::Coords => (self.datatype, self.cell),
-        };
-        TileFormat {
-            datatype,
-            cell,
-            version: fragment.version,
-            writer,
-            key,
-        }
-    }
-
-    /// Unfiltered size of all its variable-length cells in bytes, as far as its index is loaded.
-    pub(crate) fn var_bytes_total(&self) -> u64 {
-        self.fragment.index.var_bytes_total(self.slot)
-    }
 }
 
 impl TileRef {
@@ -176,7 +84,7 @@ impl TileRef {
     }
 
     /// The cache key of the tile's stored bytes.
-    fn kept_key(&self) -> CacheKey {
+    fn stored_key(&self) -> CacheKey {
         CacheKey {
             kind: "stored",
             ..self.cache_key()
@@ -221,6 +129,15 @@ impl TileRef {
         Ok(out)
     }
 
+    /// The tile with its extents.
+    ///
+    /// # Errors
+    /// The fragment's index is damaged.
+    pub(crate) fn located(self) -> Result<LocatedTile> {
+        let extents = self.extents()?;
+        Ok(LocatedTile { tile: self, extents })
+    }
+
     /// Size of the decoded tile in memory, in bytes.
     pub(crate) fn decoded_bytes(&self) -> u64 {
         let cells = self.cells as u64;
@@ -243,7 +160,7 @@ impl TileRef {
     ///
     /// # Errors
     /// The tile is damaged. The error names its file.
-    pub(crate) fn decode(&self, parts: &[Bytes], key: Option<&Key>, latest: &Schema) -> Result<Column> {
+    fn decode(&self, parts: &[Bytes], key: Option<&Key>, latest: &Schema) -> Result<Column> {
         let own = &*self.field.fragment.schema;
         let pipeline = self
             .field
@@ -320,24 +237,41 @@ impl TileRef {
         })
     }
 
-    /// Reads the bytes of its extents from a store that allows blocking reads.
-    fn read(&self, d: &Decoding) -> Result<Vec<Bytes>> {
-        let local_reads = crate::vfs::local_reads(&*d.vfs)
-            .ok_or_else(|| Error::invalid("the store does not support blocking reads"))?;
-        let read = |e: &Extent| {
-            let file = local_reads.open(&e.path)?;
-            if e.range.end > file.size() {
-                return Err(crate::vfs::too_short(&e.path, &e.range, file.size()));
-            }
-            let mut bytes = vec![0; (e.range.end - e.range.start) as usize];
-            file.read_at(&mut bytes, e.range.start)?;
-            Ok(Bytes::from(bytes))
-        };
-        self.extents()?.iter().map(read).collect()
-    }
-
     fn expected(&self, width: usize, path: &str) -> Result<u64> {
         limited((self.cells as u64).saturating_mul(width as u64), path)
+    }
+}
+
+impl LocatedTile {
+    /// Decodes the cells.
+    ///
+    /// # Errors
+    /// The tile is damaged or cannot be read. The error names its file.
+    pub(crate) fn decode(&self, files: &dyn TileFiles, key: Option<&Key>, latest: &Schema) -> Result<Column> {
+        let read = |extent: &Extent| {
+            let file = files.open(extent)?;
+            if let Some(bytes) = file.held(extent.range.clone()) {
+                return Ok(bytes);
+            }
+            let mut bytes = vec![0; (extent.range.end - extent.range.start) as usize];
+            file.read_at(&mut bytes, extent.range.start)?;
+            Ok(Bytes::from(bytes))
+        };
+        let parts: Vec<Bytes> = self.extents.iter().map(read).collect::<Result<_>>()?;
+        self.tile.decode(&parts, key, latest)
+    }
+
+    /// Caches the stored bytes if they are in memory.
+    fn cache_stored(&self, d: &Decoding) {
+        let key = self.tile.stored_key();
+        if d.cache.get::<Vec<Bytes>>(&key).is_some() {
+            return;
+        }
+        let held = |e: &Extent| d.files.open(e).ok()?.held(e.range.clone());
+        if let Some(parts) = self.extents.iter().map(held).collect::<Option<Vec<Bytes>>>() {
+            let bytes = parts.iter().map(|p| p.len() as u64).sum();
+            d.cache.insert(key, Arc::new(parts), bytes, Reuse::Likely);
+        }
     }
 }
 
@@ -348,7 +282,7 @@ pub(crate) struct Decoding {
     pub(crate) key: Option<Key>,
     pub(crate) latest: Arc<Schema>,
     pub(crate) cache: Arc<Cache>,
-    pub(crate) vfs: Arc<dyn Vfs>,
+    pub(crate) files: Arc<dyn TileFiles>,
 }
 
 impl std::fmt::Debug for Decoding {

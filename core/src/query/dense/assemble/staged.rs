@@ -1,4 +1,4 @@
-//! Paints tiles whose cells are scattered in the result: tiles with short runs, and tiles of variable-length cells.
+//! Assembles tiles whose cells are scattered in the result: tiles with short runs, and tiles of variable-length cells.
 //!
 //! Tiles are processed in batches. The tiles of a batch are decoded in parallel. Then parts of the result are assembled
 //! in parallel, each from the tiles that have some of its cells. No state is kept per run, because there may be one run
@@ -7,17 +7,15 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::Bytes;
-
-use super::fill::Work;
-use super::paint;
-use super::plan::Plan;
-use super::result_buffers::FieldBuffers;
+use super::fill::fill;
 use super::runs::{copy_of, patches};
 use crate::cache::Reuse;
 use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::geometry::CopyPlan;
+use crate::query::dense::fetch::TileJob;
+use crate::query::dense::plan::Plan;
+use crate::query::dense::result::buffers::FieldBuffers;
 use crate::query::tile::{Buffer, Decoding, Input, Piece, copy_pieces};
 
 /// Size of a batch in bytes. Decoded cells should still be in the processor's cache when they are copied.
@@ -58,7 +56,7 @@ impl RunStats {
         all
     }
 
-    /// Whether tiles with cells of `width` bytes are best painted by this module instead of run by run.
+    /// Whether tiles with cells of `width` bytes are best assembled by this module instead of run by run.
     pub(super) fn prefers_staging(&self, width: usize) -> bool {
         let short = self.cells.saturating_mul(width as u64) < self.runs.saturating_mul(SHORT_BYTES);
         short && (self.runs > RUNS_MAX || self.cells.saturating_mul(FEW) >= self.reach)
@@ -83,33 +81,32 @@ struct StagedTile {
     validity: Vec<u8>,
 }
 
-/// Paints the tiles of these fields. `base` is the position of the plan's first cell in the result.
+/// Assembles the tiles of these fields. `base` is the position of the plan's first cell in the result.
 ///
 /// # Errors
 /// A tile is damaged or cannot be read.
-pub(super) fn paint(
-    mut fields: Vec<(&mut FieldBuffers, Vec<Work>)>,
+pub(super) fn assemble(
+    mut fields: Vec<(&mut FieldBuffers, Vec<TileJob>)>,
     base: usize,
     plan: &Plan,
-    fetched: &[Bytes],
     d: &Decoding,
 ) -> Result<()> {
-    let work: Vec<(usize, Work)> = fields
+    let jobs: Vec<(usize, TileJob)> = fields
         .iter_mut()
         .enumerate()
-        .flat_map(|(field, (_, work))| std::mem::take(work).into_iter().map(move |w| (field, w)))
+        .flat_map(|(field, (_, jobs))| std::mem::take(jobs).into_iter().map(move |job| (field, job)))
         .collect();
     let mut fields: Vec<&mut FieldBuffers> = fields.into_iter().map(|(f, _)| f).collect();
     let (mut lot, mut bytes, mut spare) = (Vec::new(), 0_u64, Vec::new());
-    let mut work = work.into_iter().peekable();
-    while let Some((field, w)) = work.next() {
-        for staged in StagedTile::all(field, w, plan) {
+    let mut jobs = jobs.into_iter().peekable();
+    while let Some((field, job)) = jobs.next() {
+        for staged in StagedTile::all(field, job, plan) {
             let width = fields.get(field).map_or(0, |f| f.width()) as u64;
             bytes = bytes.saturating_add((staged.cells.end - staged.cells.start).saturating_mul(width));
             lot.push(staged);
         }
-        if bytes >= BLOCK_BYTES || work.peek().is_none() {
-            finish(std::mem::take(&mut lot), &mut fields, base, &mut spare, fetched, d)?;
+        if bytes >= BLOCK_BYTES || jobs.peek().is_none() {
+            finish(std::mem::take(&mut lot), &mut fields, base, &mut spare, d)?;
             bytes = 0;
         }
     }
@@ -122,7 +119,6 @@ fn finish(
     fields: &mut [&mut FieldBuffers],
     base: usize,
     spare: &mut Vec<Vec<u8>>,
-    fetched: &[Bytes],
     d: &Decoding,
 ) -> Result<()> {
     let mut ids: Vec<usize> = fields.iter().map(|f| f.tiles.len()).collect();
@@ -135,7 +131,7 @@ fn finish(
     }
     let of_field = |staged: &StagedTile| fields.get(staged.field).map(|f| &**f);
     let decoded = d.cpu.try_map_owned(lot, |mut staged| {
-        let column = of_field(&staged).map_or(Ok(None), |f| staged.decode(f, fetched, d))?;
+        let column = of_field(&staged).map_or(Ok(None), |f| staged.decode(f, d))?;
         Ok((staged, column))
     })?;
     let mut tiles_staged = Vec::with_capacity(decoded.len());
@@ -158,18 +154,18 @@ fn finish(
 
 impl StagedTile {
     /// The cells that each source of a tile provides.
-    fn all(field: usize, work: Work, plan: &Plan) -> Vec<Self> {
-        let has = |source: usize| matches!(work.inputs.get(source), Some(Some(_)));
-        let patches = patches(plan, work.tile, &has);
-        let partial = plan.tiles.get(work.tile).is_some_and(|t| t.cells < plan.tile_cells());
+    fn all(field: usize, job: TileJob, plan: &Plan) -> Vec<Self> {
+        let has = |source: usize| matches!(job.inputs.get(source), Some(Some(_)));
+        let patches = patches(plan, job.tile, &has);
+        let partial = plan.tiles.get(job.tile).is_some_and(|t| t.cells < plan.tile_cells());
         let mut copies: Vec<Vec<CopyPlan>> = Vec::new();
-        copies.resize_with(work.inputs.len() + 1, Vec::new);
+        copies.resize_with(job.inputs.len() + 1, Vec::new);
         for patch in patches {
             if let Some(list) = copies.get_mut(patch.source.map_or(0, |s| s + 1)) {
                 list.push(patch.copy);
             }
         }
-        let inputs = std::iter::once(None).chain(work.inputs);
+        let inputs = std::iter::once(None).chain(job.inputs);
         let tiles_staged = inputs.zip(copies).filter_map(|(input, copies)| {
             let reach = copies.iter().map(CopyPlan::source);
             let cells = reach.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end))?;
@@ -188,7 +184,7 @@ impl StagedTile {
     }
 
     /// Decodes the cells. Returns the decoded tile if its cells vary in length.
-    fn decode(&mut self, f: &FieldBuffers, fetched: &[Bytes], d: &Decoding) -> Result<Option<Arc<Column>>> {
+    fn decode(&mut self, f: &FieldBuffers, d: &Decoding) -> Result<Option<Arc<Column>>> {
         let Some(input) = &self.input else { return Ok(None) };
         let cells = usize::try_from(self.cells.end - self.cells.start).map_err(|_| missing_cells())?;
         self.values.resize(cells.saturating_mul(f.width()), 0);
@@ -203,11 +199,11 @@ impl StagedTile {
             let nullable = f.validity.is_some() && input.is_nullable();
             for (buffer, out, width) in buffers.into_iter().take(1 + usize::from(nullable)) {
                 let at = self.cells.start.saturating_mul(width as u64);
-                copy_pieces(input, buffer, fetched, &mut [Piece { at, out }], d, false)?;
+                copy_pieces(input, buffer, &mut [Piece { at, out }], d, false)?;
             }
             return Ok(None);
         }
-        let column = input.decode(fetched, d, self.reuse)?;
+        let column = input.decode(d, self.reuse)?;
         let first = FieldBuffers::id_base(self.id) + self.cells.start;
         for (id, out) in (first..).zip(self.values.as_chunks_mut::<8>().0) {
             *out = id.to_le_bytes();
@@ -252,9 +248,9 @@ impl<'a> OutputSlice<'a> {
                 .div_ceil(4 * threads)
                 .max(PART_BYTES / width.max(1))
                 .max(1);
-            let painted = cells.get_mut(start * width..end * width).unwrap_or_default();
+            let written = cells.get_mut(start * width..end * width).unwrap_or_default();
             let starts = (reach.start..).step_by(part);
-            out.extend(starts.zip(painted.chunks_mut(part * width)).map(|(start, out)| Self {
+            out.extend(starts.zip(written.chunks_mut(part * width)).map(|(start, out)| Self {
                 cells: start..start + (out.len() / width) as u64,
                 out,
                 width,
@@ -281,7 +277,7 @@ impl<'a> OutputSlice<'a> {
                 }
                 for run in copy.runs() {
                     let (start, bytes) = (run.to as usize * self.width, run.cells as usize * self.width);
-                    paint::fill(&mut self.out[start..start + bytes], &self.fill);
+                    fill(&mut self.out[start..start + bytes], &self.fill);
                 }
             }
         }

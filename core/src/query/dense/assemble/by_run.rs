@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-
-use super::fill::Work;
-use super::paint;
-use super::plan::{Has, Plan};
-use super::result_buffers::FieldBuffers;
+use super::fill::fill;
 use super::runs::{CellRun, runs, sort};
 use crate::error::Result;
+use crate::query::dense::fetch::TileJob;
+use crate::query::dense::plan::{Has, Plan};
+use crate::query::dense::result::buffers::FieldBuffers;
 use crate::query::tile::{Buffer, Decoding, Input, Piece, copy_pieces};
 
 /// Up to this many cells and tiles, a later read is likely to need neighbouring cells.
@@ -39,7 +37,7 @@ pub(super) fn run_jobs<'a>(
     base: usize,
     plan: &Plan,
     runs: &[CellRun],
-    work: Vec<Work>,
+    tiles: Vec<TileJob>,
 ) -> impl Iterator<Item = RunsJob<'a>> {
     let (width, remember) = (f.width(), plan.cells <= SMALL_CELLS && plan.tiles.len() <= FEW_TILES);
     let fill: Arc<[u8]> = Arc::from(f.fill());
@@ -53,12 +51,12 @@ pub(super) fn run_jobs<'a>(
     // The index of each tile's first job. The jobs of its sources follow.
     let mut first = vec![usize::MAX; plan.tiles.len()];
     let mut inputs = Vec::new();
-    for w in work {
-        if let Some(first) = first.get_mut(w.tile) {
+    for tile in tiles {
+        if let Some(first) = first.get_mut(tile.tile) {
             *first = inputs.len();
         }
         inputs.push(None);
-        inputs.extend(w.inputs.into_iter().map(|i| i.map(Arc::new)));
+        inputs.extend(tile.inputs.into_iter().map(|i| i.map(Arc::new)));
     }
     let mut jobs = Vec::new();
     for (buffer, cells, width, fill) in buffers.into_iter().flatten() {
@@ -92,15 +90,15 @@ pub(super) fn run_jobs<'a>(
 }
 
 impl RunsJob<'_> {
-    pub(super) fn run(mut self, fetched: &[Bytes], d: &Decoding) -> Result<()> {
+    pub(super) fn run(mut self, d: &Decoding) -> Result<()> {
         let Some(input) = &self.input else {
-            self.pieces.iter_mut().for_each(|p| paint::fill(p.out, &self.fill));
+            self.pieces.iter_mut().for_each(|p| fill(p.out, &self.fill));
             return Ok(());
         };
         if self.buffer == Buffer::Validity && !input.is_nullable() {
             self.pieces.iter_mut().for_each(|p| p.out.fill(1));
             return Ok(());
         }
-        copy_pieces(input, self.buffer, fetched, &mut self.pieces, d, self.remember)
+        copy_pieces(input, self.buffer, &mut self.pieces, d, self.remember)
     }
 }
