@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use hyperslab::internals::filter::Nonces;
-use hyperslab::internals::format::fragment::footer::{Footer, List, Lists, SectionOffsets};
+use hyperslab::internals::format::fragment::footer::{Footer, FooterLists, List, SectionOffsets};
 use hyperslab::internals::format::fragment::metadata_file::{FieldMetadata, FragmentMetadata};
 use hyperslab::internals::format::fragment::rtree::RTree;
 use hyperslab::internals::format::fragment::slots::{FieldId, Slots};
@@ -278,7 +278,7 @@ fn metadata_files_match_libtiledb() {
         assert_eq!(ours.sections(), parts.sections(), "{}", v[0]);
         // Sections are compressed by another library, so their offsets differ.
         let plain = |f: &Footer| Footer {
-            lists: Lists::default(),
+            lists: FooterLists::default(),
             sections: SectionOffsets::default(),
             ..f.clone()
         };

@@ -185,7 +185,7 @@ impl Listing {
 /// All committed fragments and deletes of an array, at any time.
 pub struct Committed<'a> {
     listing: &'a Listing,
-    lists: Lists<'a>,
+    lists: CommitLists<'a>,
     /// For each fragment: its folder, its parsed name, and whether only its metadata file marks it as committed.
     fragments: Vec<(String, TimestampedName, bool)>,
 }
@@ -196,7 +196,7 @@ impl<'a> Committed<'a> {
     /// # Errors
     /// [`crate::Error::Corrupt`] for a damaged file or an invalid name.
     pub fn read(listing: &'a Listing, fetched: &'a [(String, Bytes)]) -> Result<Self> {
-        let mut lists = Lists::read(fetched)?;
+        let mut lists = CommitLists::read(fetched)?;
         lists.ignored.extend(listing.vacuumed.iter().cloned());
         let parsed = |(path, unmarked): (String, bool)| {
             let name = TimestampedName::parse(last_part(&path));
@@ -325,7 +325,7 @@ fn contains(window: Window, name: &TimestampedName) -> bool {
 
 /// The contents of the fetched files.
 #[derive(Default)]
-struct Lists<'a> {
+struct CommitLists<'a> {
     /// All consolidated commits, including ignored ones, each with the file that lists it.
     consolidated: Vec<(&'a str, ConsolidatedCommit<'a>)>,
     ignored: HashSet<String>,
@@ -333,7 +333,7 @@ struct Lists<'a> {
     vacuum: Vec<(&'a str, Vec<String>)>,
 }
 
-impl<'a> Lists<'a> {
+impl<'a> CommitLists<'a> {
     fn read(fetched: &'a [(String, Bytes)]) -> Result<Self> {
         let mut new = Self::default();
         for (path, bytes) in fetched {
@@ -374,7 +374,7 @@ fn own_name(path: &str) -> Option<TimestampedName> {
 }
 
 /// Folders of the committed fragments, each with whether only its metadata file marks it as committed.
-fn committed(listing: &Listing, lists: &Lists<'_>) -> Vec<(String, bool)> {
+fn committed(listing: &Listing, lists: &CommitLists<'_>) -> Vec<(String, bool)> {
     let mut found = Vec::new();
     let mut marked: HashSet<&str> = files(&listing.root).filter_map(|n| n.strip_suffix(".ok")).collect();
     for path in lists.commits() {
@@ -413,7 +413,7 @@ fn committed(listing: &Listing, lists: &Lists<'_>) -> Vec<(String, bool)> {
 }
 
 /// The delete and update commits. Commits inside a consolidated file count even if an ignore file lists them.
-fn deletes(listing: &Listing, lists: &Lists<'_>, window: Window) -> Vec<DeleteRef> {
+fn deletes(listing: &Listing, lists: &CommitLists<'_>, window: Window) -> Vec<DeleteRef> {
     let mut found = BTreeMap::new();
     for name in files(&listing.commits).filter(|n| commits::holds_condition(n)) {
         found.insert(join(COMMITS_DIR, name), DeleteSource::File);
@@ -442,7 +442,7 @@ fn deletes(listing: &Listing, lists: &Lists<'_>, window: Window) -> Vec<DeleteRe
     deletes
 }
 
-fn metadata(listing: &Listing, lists: &Lists<'_>, window: Window) -> Vec<String> {
+fn metadata(listing: &Listing, lists: &CommitLists<'_>, window: Window) -> Vec<String> {
     metadata_names(
         &listing.meta,
         &lists.replaced(|path| path.starts_with(META_DIR), |name| contains(window, name)),

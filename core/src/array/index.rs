@@ -60,13 +60,13 @@ pub(crate) struct Index {
     /// Writer's version, according to the sections.
     writer: OnceLock<Version>,
     rtree: OnceLock<RTree>,
-    lists: OnceLock<Lists>,
+    lists: OnceLock<IndexLists>,
     conditions: OnceLock<Vec<String>>,
 }
 
 /// The per-field sections.
 #[derive(Debug)]
-struct Lists {
+struct IndexLists {
     tile_offsets: Vec<OnceLock<Vec<u64>>>,
     var_offsets: Vec<OnceLock<Vec<u64>>>,
     var_sizes: Vec<OnceLock<Vec<u64>>>,
@@ -77,7 +77,7 @@ struct Lists {
     null_counts: Vec<OnceLock<Vec<u64>>>,
 }
 
-impl Lists {
+impl IndexLists {
     /// No sections decoded, for `n` fields.
     fn new(n: usize) -> Self {
         Self {
@@ -145,9 +145,9 @@ impl Index {
         })
     }
 
-    fn lists(&self) -> &Lists {
+    fn lists(&self) -> &IndexLists {
         self.lists
-            .get_or_init(|| Lists::new(self.footer.lists.get(List::FileSizes).len()))
+            .get_or_init(|| IndexLists::new(self.footer.lists.get(List::FileSizes).len()))
     }
 
     /// The complete index of a fragment of versions 1 and 2.
@@ -322,7 +322,7 @@ impl Index {
 
     fn range(
         &self,
-        of: impl Fn(&Lists) -> &[OnceLock<Vec<u64>>],
+        of: impl Fn(&IndexLists) -> &[OnceLock<Vec<u64>>],
         slot: usize,
         tile: u64,
         file_bytes: u64,

@@ -181,13 +181,13 @@ impl FieldType {
         })
     }
 
-    fn lists(&self, array: &ArrayRef) -> Result<Lists> {
+    fn lists(&self, array: &ArrayRef) -> Result<ListCells> {
         Ok(match array.data_type() {
-            DataType::List(_) => Lists::of(array.as_list::<i32>()),
-            DataType::LargeList(_) => Lists::of(array.as_list::<i64>()),
+            DataType::List(_) => ListCells::of(array.as_list::<i32>()),
+            DataType::LargeList(_) => ListCells::of(array.as_list::<i64>()),
             DataType::FixedSizeList(_, n) => {
                 let (list, n) = (array.as_fixed_size_list(), *n as usize);
-                Lists {
+                ListCells {
                     values: list.values().clone(),
                     cells: (0..array.len()).map(|i| i * n..(i + 1) * n).collect(),
                 }
@@ -300,12 +300,12 @@ fn gather(values: &Column, at: &[Option<usize>]) -> Column {
     }
 }
 
-struct Lists {
+struct ListCells {
     values: ArrayRef,
     cells: Vec<std::ops::Range<usize>>,
 }
 
-impl Lists {
+impl ListCells {
     fn of<O: OffsetSizeTrait>(list: &GenericListArray<O>) -> Self {
         let cells = list.value_offsets().windows(2);
         Self {

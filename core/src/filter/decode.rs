@@ -6,7 +6,7 @@ use super::TileFormat;
 use super::chunk::ChunkMetadata;
 use super::compress::strings::Strings;
 use super::compress::{dictionary, rle_strings};
-use super::plan::{Plan, Step, StringCoding, string_coding};
+use super::plan::{ReadyPipeline, Step, StringCoding, string_coding};
 use crate::error::Malformed;
 use crate::format::cursor::Decoded;
 use crate::format::pipeline::Pipeline;
@@ -19,7 +19,7 @@ use crate::limits::TILE_BYTES_MAX;
 /// The tile is damaged, has another size, is encrypted with another key, or uses an unknown filter. Also if strings are
 /// encoded together with their offsets; use [`decode_var_tile`] for those.
 pub fn decode_tile(framed: &[u8], p: &Pipeline, f: &TileFormat<'_>, expected_bytes: u64) -> Decoded<Vec<u8>> {
-    let plan = Plan::new(p, f)?;
+    let plan = ReadyPipeline::new(p, f)?;
     let chunks = tile_chunks(framed, &plan, expected_bytes)?;
     let mut out = reserve(expected_bytes)?;
     let mut scratch = Scratch::default();
@@ -42,7 +42,7 @@ pub fn decode_tile(framed: &[u8], p: &Pipeline, f: &TileFormat<'_>, expected_byt
 /// # Errors
 /// Same as [`decode_tile`].
 pub fn decode_offsets_tile(framed: &[u8], p: &Pipeline, f: &TileFormat<'_>, cells: u64) -> Decoded<Vec<u64>> {
-    let plan = Plan::new(p, f)?;
+    let plan = ReadyPipeline::new(p, f)?;
     let bytes = cells.saturating_add(1).saturating_mul(8);
     let chunks = tile_chunks(framed, &plan, cells.saturating_mul(8))?;
     reserve(bytes)?;
@@ -61,7 +61,7 @@ pub fn decode_offsets_tile(framed: &[u8], p: &Pipeline, f: &TileFormat<'_>, cell
 
 /// A decoder for single chunks of tiles of fixed-size cells.
 #[derive(Debug)]
-pub struct ChunkDecoder<'a>(Plan<'a>);
+pub struct ChunkDecoder<'a>(ReadyPipeline<'a>);
 
 impl<'a> ChunkDecoder<'a> {
     /// The decoder for tiles with the pipeline `p`.
@@ -69,7 +69,7 @@ impl<'a> ChunkDecoder<'a> {
     /// # Errors
     /// A filter is unknown or does not support its input type, or strings are encoded together with their offsets.
     pub fn new(p: &Pipeline, f: &TileFormat<'a>) -> Decoded<Self> {
-        let plan = Plan::new(p, f)?;
+        let plan = ReadyPipeline::new(p, f)?;
         not_strings(&plan)?;
         Ok(Self(plan))
     }
@@ -113,7 +113,7 @@ pub fn decode_var_tile(
     let Some(coding) = string_coding(p, f) else {
         return Ok((decode_tile(framed, p, f, expected_bytes)?, None));
     };
-    let plan = Plan::new(p, f)?;
+    let plan = ReadyPipeline::new(p, f)?;
     let chunks = chunks(framed)?;
     check_total(&chunks, expected_bytes)?;
     let cells_max = bounded(cells.saturating_mul(8), "offsets")? / 8;
@@ -186,7 +186,7 @@ fn reserve(bytes: u64) -> Decoded<Vec<u8>> {
 }
 
 /// The chunks of a tile, which must have `expected` unfiltered bytes in total.
-fn tile_chunks<'a>(framed: &'a [u8], plan: &Plan<'_>, expected: u64) -> Decoded<Vec<RawChunk<'a>>> {
+fn tile_chunks<'a>(framed: &'a [u8], plan: &ReadyPipeline<'_>, expected: u64) -> Decoded<Vec<RawChunk<'a>>> {
     not_strings(plan)?;
     let chunks = chunks(framed)?;
     check_total(&chunks, expected)?;
@@ -203,7 +203,7 @@ fn tile_chunks<'a>(framed: &'a [u8], plan: &Plan<'_>, expected: u64) -> Decoded<
 }
 
 /// Checks that the filtered data can decode to as many bytes as the chunk's header says.
-fn check_most(plan: &Plan<'_>, chunk: &RawChunk<'_>) -> Decoded<()> {
+fn check_most(plan: &ReadyPipeline<'_>, chunk: &RawChunk<'_>) -> Decoded<()> {
     let stored = chunk.data.len() as u64;
     let most = plan.steps.iter().rev().fold(stored, |n, step| step.most_plain(n));
     if u64::from(chunk.plain_bytes) <= most {
@@ -213,7 +213,7 @@ fn check_most(plan: &Plan<'_>, chunk: &RawChunk<'_>) -> Decoded<()> {
     Err(Malformed::new("chunk", chunk.offset, why))
 }
 
-fn not_strings(plan: &Plan<'_>) -> Decoded<()> {
+fn not_strings(plan: &ReadyPipeline<'_>) -> Decoded<()> {
     match plan.strings {
         None => Ok(()),
         Some(_) => Err(Malformed::unsupported(
@@ -245,7 +245,7 @@ struct Last<'a> {
 }
 
 impl<'a> Last<'a> {
-    fn prepare<'s: 'a>(plan: &Plan<'_>, chunk: &RawChunk<'a>, scratch: &'s mut Scratch) -> Decoded<Self> {
+    fn prepare<'s: 'a>(plan: &ReadyPipeline<'_>, chunk: &RawChunk<'a>, scratch: &'s mut Scratch) -> Decoded<Self> {
         let (plain_bytes, offset) = (u64::from(chunk.plain_bytes), chunk.offset);
         let (mut meta, mut data) = (ChunkMetadata::stored(chunk.metadata), chunk.data);
         // Writers differ in what they store for empty chunks, and it does not matter.
@@ -273,14 +273,14 @@ impl<'a> Last<'a> {
         })
     }
 
-    fn finish(mut self, plan: &Plan<'_>, out: &mut [u8]) -> Decoded<()> {
+    fn finish(mut self, plan: &ReadyPipeline<'_>, out: &mut [u8]) -> Decoded<()> {
         if out.is_empty() {
             return Ok(());
         }
         self.undo(plan, out).map_err(|e| e.shifted(self.offset))
     }
 
-    fn undo(&mut self, plan: &Plan<'_>, out: &mut [u8]) -> Decoded<()> {
+    fn undo(&mut self, plan: &ReadyPipeline<'_>, out: &mut [u8]) -> Decoded<()> {
         let Some(first) = plan.steps.iter().position(Step::moves) else {
             verify(&plan.steps, &mut self.meta, self.data)?;
             return copy(self.data, out);
@@ -318,7 +318,7 @@ fn verify(steps: &[Step<'_>], meta: &mut ChunkMetadata<'_>, data: &[u8]) -> Deco
 /// remaining metadata, and the data, which is in the chunk or in `scratch`.
 fn undo_steps<'c, 's: 'c>(
     steps: &[Step<'_>],
-    plan: &Plan<'_>,
+    plan: &ReadyPipeline<'_>,
     chunk: &RawChunk<'c>,
     plain: u64,
     scratch: &'s mut Scratch,

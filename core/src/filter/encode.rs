@@ -3,7 +3,7 @@
 use super::chunk::ChunkHeaders;
 use super::compress::{dictionary, rle_strings};
 use super::decode::Scratch;
-use super::plan::{Plan, StringCoding, string_coding};
+use super::plan::{ReadyPipeline, StringCoding, string_coding};
 use super::{Nonces, TileFormat};
 use crate::error::Malformed;
 use crate::format::pipeline::{Filter, Pipeline};
@@ -21,7 +21,7 @@ pub fn encode_tile(data: &[u8], p: &Pipeline, f: &TileFormat<'_>, nonces: &Nonce
 
 /// Filters and frames a tile chunk by chunk.
 pub(crate) struct TileEncoder<'a> {
-    plan: Plan<'a>,
+    plan: ReadyPipeline<'a>,
     chunk_bytes: usize,
     nonces: &'a Nonces,
     tile: TileWriter,
@@ -40,7 +40,7 @@ impl<'a> TileEncoder<'a> {
         bytes: usize,
         memory: impl FnOnce(usize) -> Vec<u8>,
     ) -> Result<Self, Malformed> {
-        let plan = Plan::new(p, f)?;
+        let plan = ReadyPipeline::new(p, f)?;
         let cell_bytes = f.cell.cell_bytes(f.datatype).unwrap_or(f.datatype.size());
         let chunk_bytes = if is_one_chunk(p, f) {
             bytes.max(1)
@@ -155,7 +155,7 @@ fn has_chunk_of_nothing(p: &Pipeline, f: &TileFormat<'_>) -> bool {
 
 /// Capacity for a filtered tile in bytes. Without filters, the size plus chunk headers; otherwise half the size,
 /// because filters that save less are rarely used.
-fn room(plan: &Plan<'_>, bytes: usize) -> usize {
+fn room(plan: &ReadyPipeline<'_>, bytes: usize) -> usize {
     if plan.steps.is_empty() {
         bytes.saturating_add(bytes / 1024).saturating_add(8)
     } else {
@@ -172,7 +172,7 @@ fn is_one_chunk(p: &Pipeline, f: &TileFormat<'_>) -> bool {
 
 /// Applies all steps to `data`. Returns the metadata and the result, which is `data` itself or in `scratch`.
 fn apply_steps<'a>(
-    plan: &Plan<'_>,
+    plan: &ReadyPipeline<'_>,
     data: &'a [u8],
     mut headers: ChunkHeaders,
     nonces: &Nonces,

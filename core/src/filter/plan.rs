@@ -42,12 +42,12 @@ pub(super) enum Step<'a> {
 
 /// A pipeline that is ready to run: the string encoding, if there is one, then the steps in order.
 #[derive(Debug)]
-pub(super) struct Plan<'a> {
+pub(super) struct ReadyPipeline<'a> {
     pub(super) strings: Option<StringCoding>,
     pub(super) steps: Vec<Step<'a>>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> ReadyPipeline<'a> {
     /// The plan of `p` for tiles with format `f`, including encryption.
     ///
     /// # Errors

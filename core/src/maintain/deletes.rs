@@ -22,7 +22,7 @@ pub(super) struct Deletes {
 
 /// The cells of one tile, with the delete data of their fragment.
 #[derive(Debug)]
-pub(super) struct Tile<'a> {
+pub(super) struct TileDeletes<'a> {
     /// The attributes, then the dimensions, of the schema.
     pub(super) columns: &'a [Column],
     /// The attributes that the fragment lacks. Every comparison with them fails, so such cells do not stay.
@@ -63,8 +63,8 @@ impl Deletes {
     }
 
     /// Returns the delete timestamp of each cell and the index of its condition; `u64::MAX` if it was not deleted.
-    pub(super) fn apply(&self, schema: &Schema, tile: Tile<'_>) -> (Vec<u64>, Vec<u64>) {
-        let Tile {
+    pub(super) fn apply(&self, schema: &Schema, tile: TileDeletes<'_>) -> (Vec<u64>, Vec<u64>) {
+        let TileDeletes {
             columns,
             absent,
             times,
@@ -152,7 +152,7 @@ mod tests {
             Column::from_values(Datatype::Int32, a),
         ];
         let never = vec![u64::MAX; a.len()];
-        let tile = Tile {
+        let tile = TileDeletes {
             columns: &columns,
             absent: &[absent],
             times,
@@ -182,7 +182,7 @@ mod tests {
             Column::from_values(Datatype::Int32, &[9, 1]),
             Column::from_values(Datatype::Int32, &[9, 1]),
         ];
-        let tile = Tile {
+        let tile = TileDeletes {
             columns: &columns,
             absent: &[false],
             times: &[0, 0],

@@ -68,7 +68,7 @@ pub(super) fn choose(all: &[Candidate], rules: &Rules<'_>) -> Option<Vec<usize>>
         rules.steps.fragments_min
     };
     let lengths = shortest.min(longest).max(2)..=longest;
-    let mut best: Option<Run> = None;
+    let mut best: Option<Neighbours> = None;
     for start in 0..free.len() {
         // Runs from here on are shorter.
         if best.is_some_and(|best| best.length > free.len() - start) {
@@ -88,7 +88,7 @@ pub(super) fn choose(all: &[Candidate], rules: &Rules<'_>) -> Option<Vec<usize>>
 
 /// A run of neighbours among the free fragments.
 #[derive(Debug, Clone, Copy)]
-struct Run {
+struct Neighbours {
     start: usize,
     length: usize,
     bytes: u64,
@@ -142,7 +142,7 @@ fn longest_from(
     start: usize,
     lengths: &RangeInclusive<usize>,
     rules: &Rules<'_>,
-) -> Option<Run> {
+) -> Option<Neighbours> {
     let others: Vec<usize> = (0..all.len())
         .filter(|&i| !all[i].free)
         .chain(free[..start].iter().copied())
@@ -182,7 +182,7 @@ fn longest_from(
         let tied = later.iter().take_while(|&&i| all[i].start_ms == all[run[0]].start_ms);
         let tied: Vec<usize> = tied.copied().collect();
         if !is_hindered(all, &tied, (run, around), rules.order) {
-            longest = Some(Run { start, length, bytes });
+            longest = Some(Neighbours { start, length, bytes });
         }
     }
     longest

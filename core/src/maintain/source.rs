@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::deletes::{Deletes, Tile};
+use super::deletes::{Deletes, TileDeletes};
 use crate::array::Fragment;
 use crate::array::index::{Section, inconsistent};
 use crate::column::Column;
@@ -24,7 +24,7 @@ const SPECIAL_BYTES: u64 = 24;
 pub(super) struct MergeSource {
     pub(super) fragment: Arc<Fragment>,
     /// The stored fields to read: attributes that are in the latest schema, then coordinates, then special fields.
-    stored: Vec<(Place, Arc<StoredField>)>,
+    stored: Vec<(MergedField, Arc<StoredField>)>,
     next_tile: u64,
     /// Cells of loaded tiles: attributes, dimensions, special fields.
     held: Vec<Column>,
@@ -34,7 +34,7 @@ pub(super) struct MergeSource {
 
 /// The target of a stored field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum MergedField {
     /// The attribute with this index in the latest schema.
     Attribute(usize),
     Dimension(usize),
@@ -68,22 +68,22 @@ impl MergeSource {
         let mut stored = Vec::new();
         for (i, a) in schema.attributes.iter().enumerate() {
             let own = StoredField::of_attribute(fragment, &a.name, a.datatype, a.cell);
-            stored.extend(own.map(|f| (Place::Attribute(i), Arc::new(f))));
+            stored.extend(own.map(|f| (MergedField::Attribute(i), Arc::new(f))));
         }
         let mut add = |place, id| stored.extend(StoredField::new(fragment, id).map(|f| (place, Arc::new(f))));
         for id in fragment.coordinates() {
             add(
                 if let FieldId::Dimension(d) = id {
-                    Place::Dimension(d)
+                    MergedField::Dimension(d)
                 } else {
-                    Place::Coordinates
+                    MergedField::Coordinates
                 },
                 id,
             );
         }
-        add(Place::Timestamps, FieldId::Timestamps);
-        add(Place::DeleteTimestamps, FieldId::DeleteTimestamps);
-        add(Place::DeleteConditions, FieldId::DeleteConditions);
+        add(MergedField::Timestamps, FieldId::Timestamps);
+        add(MergedField::DeleteTimestamps, FieldId::DeleteTimestamps);
+        add(MergedField::DeleteConditions, FieldId::DeleteConditions);
         Self {
             fragment: Arc::clone(fragment),
             stored,
@@ -192,15 +192,15 @@ impl MergeSource {
         let (mut times, mut deleted, mut conditions) = (None, None, None);
         for ((place, _), column) in self.stored.iter().zip(decoded) {
             match place {
-                Place::Attribute(i) => attributes[*i] = Some(column),
-                Place::Dimension(d) => coordinates[*d] = Some(column),
-                Place::Coordinates => {
+                MergedField::Attribute(i) => attributes[*i] = Some(column),
+                MergedField::Dimension(d) => coordinates[*d] = Some(column),
+                MergedField::Coordinates => {
                     let split = split_coordinates(&column, &self.fragment);
                     coordinates = split.into_iter().map(Some).collect();
                 }
-                Place::Timestamps => times = Some(column),
-                Place::DeleteTimestamps => deleted = Some(column),
-                Place::DeleteConditions => conditions = Some(column),
+                MergedField::Timestamps => times = Some(column),
+                MergedField::DeleteTimestamps => deleted = Some(column),
+                MergedField::DeleteConditions => conditions = Some(column),
             }
         }
         let absent: Vec<bool> = attributes.iter().map(Option::is_none).collect();
@@ -230,7 +230,7 @@ impl MergeSource {
         let deleted = deleted.map_or_else(|| Ok(vec![u64::MAX; cells]), numbers)?;
         let conditions = conditions.map_or_else(|| Ok(vec![u64::MAX; cells]), numbers)?;
         let own_names = self.fragment.index.conditions();
-        let tile = Tile {
+        let tile = TileDeletes {
             columns: &out,
             absent: &absent,
             times: &times,

@@ -62,7 +62,7 @@ pub(crate) struct StatisticsQuery<'a> {
 
 /// How to read the statistics of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum StatisticsKind {
     Integers,
     Floats,
     Text,
@@ -75,18 +75,22 @@ pub(crate) fn is_count(aggregate: Aggregate, field: &Field) -> bool {
     aggregate == Aggregate::Count || (aggregate == Aggregate::NullCount && !field.nullable)
 }
 
-fn kind(field: &Field) -> Kind {
+fn kind(field: &Field) -> StatisticsKind {
     let plain_text = matches!(field.datatype, Datatype::Char | Datatype::StringAscii);
     if is_text(field.datatype, field.cell) {
-        return if plain_text { Kind::Text } else { Kind::Other };
+        return if plain_text {
+            StatisticsKind::Text
+        } else {
+            StatisticsKind::Other
+        };
     }
     if field.cell != CellCount::ONE || field.datatype.is_bytes() {
-        return Kind::Other;
+        return StatisticsKind::Other;
     }
     if field.datatype.is_float() {
-        Kind::Floats
+        StatisticsKind::Floats
     } else {
-        Kind::Integers
+        StatisticsKind::Integers
     }
 }
 
@@ -110,8 +114,10 @@ impl<'a> StatisticsQuery<'a> {
         let same_type =
             stored.datatype == field.datatype && stored.cell == field.cell && stored.nullable == field.nullable;
         let reliable = match (kind(field), aggregate) {
-            (Kind::Integers | Kind::Floats, _) => true,
-            (Kind::Text, Aggregate::Min | Aggregate::Max) => !(field.nullable || fragment.dense && field.cell.is_var()),
+            (StatisticsKind::Integers | StatisticsKind::Floats, _) => true,
+            (StatisticsKind::Text, Aggregate::Min | Aggregate::Max) => {
+                !(field.nullable || fragment.dense && field.cell.is_var())
+            }
             _ => false,
         };
         let usable = same_type && reliable && stored.filters.is_exact();
@@ -129,10 +135,10 @@ impl<'a> StatisticsQuery<'a> {
         };
         let mut out = vec![Section::Mins(slot), Section::Maxs(slot)];
         let sums = match kind(self.field) {
-            Kind::Integers => self.adds(),
+            StatisticsKind::Integers => self.adds(),
             // Sums show whether there are NaNs.
-            Kind::Floats => true,
-            Kind::Text | Kind::Other => false,
+            StatisticsKind::Floats => true,
+            StatisticsKind::Text | StatisticsKind::Other => false,
         };
         out.extend(sums.then_some(Section::Sums(slot)));
         if self.field.nullable {
@@ -164,7 +170,7 @@ impl<'a> StatisticsQuery<'a> {
         let end = |values: Option<&TileValues>| Some(values?.get(number, self.field.cell_bytes())?.to_vec());
         let (min, max) = (end(index.mins(slot))?, end(index.maxs(slot))?);
         match kind(self.field) {
-            Kind::Text => {
+            StatisticsKind::Text => {
                 let unsure = |end: &Vec<u8>| !self.field.cell.is_var() && continues_after_zero(end);
                 if min > max || unsure(&min) || unsure(&max) {
                     return None;
@@ -172,7 +178,7 @@ impl<'a> StatisticsQuery<'a> {
                 out.min = Some(Scalar::Bytes(min));
                 out.max = Some(Scalar::Bytes(max));
             }
-            Kind::Integers => {
+            StatisticsKind::Integers => {
                 let (min, max) = ends(self.fragment, attribute, slot, physical, tile)?;
                 if self.adds() {
                     if !fits(physical, min.as_i128()?, max.as_i128()?, out.values) {
@@ -187,7 +193,7 @@ impl<'a> StatisticsQuery<'a> {
                 }
                 (out.min, out.max) = (Some(min), Some(max));
             }
-            Kind::Floats => {
+            StatisticsKind::Floats => {
                 let (min, max) = (
                     Scalar::from_le_bytes(physical, &min)?,
                     Scalar::from_le_bytes(physical, &max)?,
@@ -202,7 +208,7 @@ impl<'a> StatisticsQuery<'a> {
                 }
                 (out.min, out.max) = (Some(min), Some(max));
             }
-            Kind::Other => return None,
+            StatisticsKind::Other => return None,
         }
         Some(out)
     }

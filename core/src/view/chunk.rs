@@ -13,7 +13,7 @@ use crate::format::cursor::Decoded;
 
 /// A chunk of values or of validity.
 #[derive(Debug)]
-pub(super) struct Chunk {
+pub(super) struct ZarrChunk {
     /// The cells of the tile inside the current domain, or inside the domain if there is no current domain.
     pub(super) slice: Slice,
     /// Whether the chunk holds the validity of cells instead of their values.
@@ -30,7 +30,7 @@ pub(super) struct Chunk {
     null: Option<Vec<u8>>,
 }
 
-impl Chunk {
+impl ZarrChunk {
     /// The chunk with this key; `None` for coordinates.
     ///
     /// # Errors

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
 
-use super::blocks::Blocks;
-use super::chunk::Chunk;
+use super::chunk::ZarrChunk;
 use super::node::{Content, Node, NodeKind};
+use super::part_cache::PartCache;
 use super::shard::Shard;
 use super::slice::{FixedLayout, MEASURED_BYTES_MAX, RENDERED_BYTES_MAX, Slice};
 use crate::array::Array;
@@ -22,7 +22,7 @@ const LARGE_BYTES: u64 = 32 << 20;
 /// Reads files and caches parts of them.
 #[derive(Debug)]
 pub(super) struct Contents {
-    blocks: Blocks,
+    blocks: PartCache,
     /// Held while a large file is rendered, so that only one of them takes memory.
     large: futures_util::lock::Mutex<()>,
 }
@@ -30,7 +30,7 @@ pub(super) struct Contents {
 impl Default for Contents {
     fn default() -> Self {
         Self {
-            blocks: Blocks::new(BLOCKS_BYTES),
+            blocks: PartCache::new(BLOCKS_BYTES),
             large: futures_util::lock::Mutex::default(),
         }
     }
@@ -64,7 +64,7 @@ impl Contents {
         let (bytes, slice) = match &node.content {
             Content::Dir | Content::Fixed(..) | Content::Shard(..) => return Ok(None),
             Content::Text(text) => return Ok(Some(text.clone())),
-            Content::Chunk(chunk) => (self.piece((node.id, 0), || read_chunk(chunk)).await?, &chunk.slice),
+            Content::ZarrChunk(chunk) => (self.piece((node.id, 0), || read_chunk(chunk)).await?, &chunk.slice),
             Content::Rendered(slice) => (self.rendered(node.id, slice).await?, &**slice),
         };
         if matches!(node.kind, NodeKind::File { size } if size == bytes.len() as u64) {
@@ -167,7 +167,7 @@ impl Contents {
 }
 
 /// Builds a chunk of a Zarr array from its cells.
-async fn read_chunk(chunk: &Chunk) -> Result<Bytes> {
+async fn read_chunk(chunk: &ZarrChunk) -> Result<Bytes> {
     if chunk.size() > RENDERED_BYTES_MAX {
         return Err(chunk.slice.too_large(chunk.size(), RENDERED_BYTES_MAX));
     }

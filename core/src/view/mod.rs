@@ -5,7 +5,6 @@
 //! modules are pure.
 
 mod attributes;
-mod blocks;
 mod chunk;
 mod contents;
 pub(crate) mod encode;
@@ -13,6 +12,7 @@ mod fill;
 mod markdown;
 mod missing;
 pub(crate) mod node;
+mod part_cache;
 mod readme;
 mod resolver;
 pub(crate) mod selection;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
-use super::chunk::Chunk;
+use super::chunk::ZarrChunk;
 use super::shard::Shard;
 use super::slice::{FixedLayout, Slice};
 use crate::array::Array;
@@ -79,9 +79,9 @@ pub(super) enum Content {
     Fixed(Arc<Slice>, Arc<FixedLayout>),
     /// A file that is rendered as a whole and cached; rendered again after its eviction.
     Rendered(Arc<Slice>),
-    Chunk(Arc<Chunk>),
+    ZarrChunk(Arc<ZarrChunk>),
     /// Stored bytes of a fragment, followed by an index.
-    Shard(Arc<Chunk>, Arc<Shard>),
+    Shard(Arc<ZarrChunk>, Arc<Shard>),
 }
 
 impl Node {

@@ -12,7 +12,7 @@ use bytes::Bytes;
 
 pub(super) use self::folders::Folder;
 use self::folders::FolderText;
-use super::chunk::Chunk;
+use super::chunk::ZarrChunk;
 use super::contents::Contents;
 use super::encode::Format;
 use super::node::{Content, DirEntry, Node, NodeKind, Snapshot};
@@ -20,7 +20,7 @@ use super::readme;
 use super::selection::{self, Selection};
 use super::slice::Slice;
 use super::tiles::Tiles;
-use super::tree::{self, Past, Place};
+use super::tree::{self, Past, ViewPath};
 use super::zarr::{self, Member};
 use crate::array::{Array, Group, ObjectType, OpenOptions, Window, object_type};
 use crate::context::Context;
@@ -110,7 +110,7 @@ enum Found<'a> {
     /// A file about a folder, and the folder's name; the name is empty at the root.
     FolderText(Arc<Folder>, FolderText, &'a str),
     /// A place in an array, the array's name, and whether the view shows its current state.
-    InArray(Snapshot, Place<'a>, &'a str, bool),
+    InArray(Snapshot, ViewPath<'a>, &'a str, bool),
 }
 
 impl View {
@@ -279,7 +279,7 @@ impl View {
         };
         let place = tree::place(parts, array.array.schema())?;
         Ok(place
-            .filter(|p| now || !matches!(p, Place::Times | Place::Since))
+            .filter(|p| now || !matches!(p, ViewPath::Times | ViewPath::Since))
             .map(|p| Found::InArray(array, p, name, now)))
     }
 
@@ -336,49 +336,54 @@ impl View {
         &self,
         path: &str,
         snapshot: &Snapshot,
-        place: &Place<'_>,
+        place: &ViewPath<'_>,
         name: &str,
         now: bool,
     ) -> Result<Option<Node>> {
         let (array, modified) = (&snapshot.array, snapshot.modified_ms);
         let text = |text: String| Some(Node::text(path, modified, text));
         Ok(match place {
-            Place::Root | Place::Slices | Place::Tiles | Place::Times | Place::Since | Place::Fragments => {
-                Some(Node::dir(path, modified))
-            }
-            Place::TileDir(_, prefix) => Tiles::of(array)?.holds(prefix).then(|| Node::dir(path, modified)),
-            Place::Readme => {
+            ViewPath::Root
+            | ViewPath::Slices
+            | ViewPath::Tiles
+            | ViewPath::Times
+            | ViewPath::Since
+            | ViewPath::Fragments => Some(Node::dir(path, modified)),
+            ViewPath::TileDir(_, prefix) => Tiles::of(array)?.holds(prefix).then(|| Node::dir(path, modified)),
+            ViewPath::Readme => {
                 let name = if name.is_empty() { &self.source.name } else { name };
                 text(readme::array_readme(name, array, now))
             }
-            Place::Schema => text(readme::pretty(&schema_json::to_json(
+            ViewPath::Schema => text(readme::pretty(&schema_json::to_json(
                 array.schema(),
                 &enumerations(array).await?,
             ))),
-            Place::Metadata => text(readme::metadata(&array.metadata().await?)),
-            Place::SlicesReadme => text(readme::slices_readme(snapshot)),
-            Place::Fragment(name) => {
+            ViewPath::Metadata => text(readme::metadata(&array.metadata().await?)),
+            ViewPath::SlicesReadme => text(readme::slices_readme(snapshot)),
+            ViewPath::Fragment(name) => {
                 let found = array.fragments().iter().find(|f| f.name == *name);
                 found.and_then(|f| text(readme::fragment(f, &f.schema)))
             }
-            Place::Zarr | Place::ZarrArray(_) => Some(Node::dir(path, modified)),
-            Place::ZarrGroup => text(readme::pretty(&zarr::group(array, &facts::load(array).await?)?)),
-            Place::ZarrMeta(member) => text(readme::pretty(&zarr::array(array, member, &facts::load(array).await?)?)),
-            Place::ZarrDir(member, prefix) => zarr::holds(array, member, prefix)?.then(|| Node::dir(path, modified)),
-            Place::ZarrChunk(Member::Coordinates(dimension), key) => {
+            ViewPath::Zarr | ViewPath::ZarrArray(_) => Some(Node::dir(path, modified)),
+            ViewPath::ZarrGroup => text(readme::pretty(&zarr::group(array, &facts::load(array).await?)?)),
+            ViewPath::ZarrMeta(member) => {
+                text(readme::pretty(&zarr::array(array, member, &facts::load(array).await?)?))
+            }
+            ViewPath::ZarrDir(member, prefix) => zarr::holds(array, member, prefix)?.then(|| Node::dir(path, modified)),
+            ViewPath::ZarrChunk(Member::Coordinates(dimension), key) => {
                 let chunk = key
                     .first()
                     .and_then(|k| zarr::coordinates(array.schema(), *dimension, *k));
                 chunk.map(|bytes| Node::text(path, modified, bytes))
             }
-            Place::ZarrChunk(member, key) if zarr::holds(array, member, key)? => {
-                match Chunk::new(snapshot, member, key)? {
+            ViewPath::ZarrChunk(member, key) if zarr::holds(array, member, key)? => {
+                match ZarrChunk::new(snapshot, member, key)? {
                     Some(chunk) => Some(chunks::node(snapshot, chunk).await?),
                     None => None,
                 }
             }
-            Place::ZarrChunk(..) => None,
-            Place::Tile(attribute, tile) => {
+            ViewPath::ZarrChunk(..) => None,
+            ViewPath::Tile(attribute, tile) => {
                 let tiles = Tiles::of(array)?;
                 if !tiles.holds(tile) {
                     return Ok(None);
@@ -388,7 +393,7 @@ impl View {
                         .await?,
                 )
             }
-            Place::Slice(text, ending) => {
+            ViewPath::Slice(text, ending) => {
                 let format = Format::from_extension(ending)?;
                 let selection = selection::read(array, text).await?;
                 Some(self.slice_node(snapshot, selection, format).await?)

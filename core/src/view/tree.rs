@@ -26,7 +26,7 @@ use crate::sort::sort_by;
 
 /// The meaning of a path below an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place<'a> {
+pub(super) enum ViewPath<'a> {
     Root,
     Readme,
     Schema,
@@ -56,31 +56,31 @@ pub(super) enum Place<'a> {
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] for an invalid selection name.
-pub(super) fn place<'a>(parts: &[&'a str], schema: &Schema) -> Result<Option<Place<'a>>> {
+pub(super) fn place<'a>(parts: &[&'a str], schema: &Schema) -> Result<Option<ViewPath<'a>>> {
     Ok(Some(match *parts {
-        [] => Place::Root,
-        ["README.md"] => Place::Readme,
-        ["schema.json"] => Place::Schema,
-        ["metadata.json"] => Place::Metadata,
-        ["slices"] => Place::Slices,
-        ["slices", "README.md"] => Place::SlicesReadme,
+        [] => ViewPath::Root,
+        ["README.md"] => ViewPath::Readme,
+        ["schema.json"] => ViewPath::Schema,
+        ["metadata.json"] => ViewPath::Metadata,
+        ["slices"] => ViewPath::Slices,
+        ["slices", "README.md"] => ViewPath::SlicesReadme,
         // These are not failed selections.
         ["slices", name] if is_probed(name, schema) => return Ok(None),
         ["slices", name] => match name.rsplit_once('.') {
-            Some((selection, ending)) => Place::Slice(selection, ending),
+            Some((selection, ending)) => ViewPath::Slice(selection, ending),
             None => {
                 return Err(Error::invalid(format!(
                     "'{name}' has no extension; write {name}.npy or {name}.csv"
                 )));
             }
         },
-        ["tiles"] if schema.is_dense() => Place::Tiles,
+        ["tiles"] if schema.is_dense() => ViewPath::Tiles,
         ["tiles", attribute, ref rest @ ..] if schema.is_dense() => return Ok(tile(attribute, rest, schema)),
-        ["at"] => Place::Times,
-        ["since"] => Place::Since,
-        ["fragments"] => Place::Fragments,
+        ["at"] => ViewPath::Times,
+        ["since"] => ViewPath::Since,
+        ["fragments"] => ViewPath::Fragments,
         ["fragments", name] => match name.strip_suffix(".json") {
-            Some(name) => Place::Fragment(name),
+            Some(name) => ViewPath::Fragment(name),
             None => return Ok(None),
         },
         ["zarr", ref rest @ ..] if schema.is_dense() => return Ok(zarr_place(rest, schema)),
@@ -101,21 +101,21 @@ fn is_probed(name: &str, schema: &Schema) -> bool {
     name.strip_prefix('.').is_some_and(|rest| !selects(rest)) || name.ends_with('~')
 }
 
-fn zarr_place<'a>(rest: &[&str], schema: &Schema) -> Option<Place<'a>> {
+fn zarr_place<'a>(rest: &[&str], schema: &Schema) -> Option<ViewPath<'a>> {
     let (name, rest) = match *rest {
-        [] => return Some(Place::Zarr),
-        ["zarr.json"] => return Some(Place::ZarrGroup),
+        [] => return Some(ViewPath::Zarr),
+        ["zarr.json"] => return Some(ViewPath::ZarrGroup),
         [name, ref rest @ ..] => (name, rest),
     };
     let member = zarr::member(schema, name)?;
     match *rest {
-        [] => Some(Place::ZarrArray(member)),
-        ["zarr.json"] => Some(Place::ZarrMeta(member)),
+        [] => Some(ViewPath::ZarrArray(member)),
+        ["zarr.json"] => Some(ViewPath::ZarrMeta(member)),
         ["c", ref key @ ..] => {
             let numbers = numbers(key.iter().copied())?;
             match key.len().cmp(&member.chunk_axes(schema)) {
-                Ordering::Less => Some(Place::ZarrDir(member, numbers)),
-                Ordering::Equal => Some(Place::ZarrChunk(member, numbers)),
+                Ordering::Less => Some(ViewPath::ZarrDir(member, numbers)),
+                Ordering::Equal => Some(ViewPath::ZarrChunk(member, numbers)),
                 Ordering::Greater => None,
             }
         }
@@ -130,22 +130,22 @@ fn numbers<'a>(names: impl Iterator<Item = &'a str>) -> Option<Vec<u64>> {
         .collect()
 }
 
-fn tile<'a>(attribute: &str, rest: &[&str], schema: &Schema) -> Option<Place<'a>> {
+fn tile<'a>(attribute: &str, rest: &[&str], schema: &Schema) -> Option<ViewPath<'a>> {
     let attribute = tiled_attributes(schema)
         .find(|(shown, _)| shown == attribute)?
         .1
         .to_owned();
     let dimensions = schema.dimensions.len();
     let Some((last, before)) = rest.split_last() else {
-        return Some(Place::TileDir(attribute, Vec::new()));
+        return Some(ViewPath::TileDir(attribute, Vec::new()));
     };
     let is_file = rest.len() == dimensions;
     let last = if is_file { last.strip_suffix(".npy")? } else { last };
     let all = before.iter().copied().chain([last]);
     let numbers = numbers(all)?;
     match rest.len().cmp(&dimensions) {
-        Ordering::Less => Some(Place::TileDir(attribute, numbers)),
-        Ordering::Equal => Some(Place::Tile(attribute, numbers)),
+        Ordering::Less => Some(ViewPath::TileDir(attribute, numbers)),
+        Ordering::Equal => Some(ViewPath::Tile(attribute, numbers)),
         Ordering::Greater => None,
     }
 }
@@ -162,10 +162,10 @@ fn tiled_attributes(schema: &Schema) -> impl Iterator<Item = (String, &str)> {
 ///
 /// # Errors
 /// [`Error::NotFound`] for a file or a folder without data; [`Error::LimitExceeded`] if there are too many names.
-pub(super) fn list(array: &Array, place: &Place<'_>, at_now: bool) -> Result<Vec<DirEntry>> {
+pub(super) fn list(array: &Array, place: &ViewPath<'_>, at_now: bool) -> Result<Vec<DirEntry>> {
     let schema = array.schema();
     Ok(match place {
-        Place::Root => {
+        ViewPath::Root => {
             let mut names = vec![DirEntry::file("README.md")];
             if at_now {
                 names.push(DirEntry::dir("at"));
@@ -187,12 +187,12 @@ pub(super) fn list(array: &Array, place: &Place<'_>, at_now: bool) -> Result<Vec
             }
             names
         }
-        Place::Slices => vec![DirEntry::file("README.md")],
-        Place::Since => Vec::new(),
-        Place::Tiles => tiled_attributes(schema)
+        ViewPath::Slices => vec![DirEntry::file("README.md")],
+        ViewPath::Since => Vec::new(),
+        ViewPath::Tiles => tiled_attributes(schema)
             .map(|(shown, _)| DirEntry::dir(shown))
             .collect(),
-        Place::TileDir(_, prefix) => {
+        ViewPath::TileDir(_, prefix) => {
             let files = prefix.len() + 1 == schema.dimensions.len();
             let name = |n: u64| {
                 if files {
@@ -207,12 +207,12 @@ pub(super) fn list(array: &Array, place: &Place<'_>, at_now: bool) -> Result<Vec
             }
             tiles.next(prefix)?.into_iter().map(name).collect()
         }
-        Place::Times => array
+        ViewPath::Times => array
             .times()
             .into_iter()
             .map(|t| DirEntry::dir(calendar::format_milliseconds(t)))
             .collect(),
-        Place::Fragments => {
+        ViewPath::Fragments => {
             let mut names: Vec<_> = array
                 .fragments()
                 .iter()
@@ -221,7 +221,7 @@ pub(super) fn list(array: &Array, place: &Place<'_>, at_now: bool) -> Result<Vec
             sort_by(&mut names, |a, b| a.name.cmp(&b.name));
             names
         }
-        Place::Zarr => {
+        ViewPath::Zarr => {
             let mut names: Vec<_> = zarr::members(schema)
                 .into_iter()
                 .map(|(n, _)| DirEntry::dir(n))
@@ -229,8 +229,8 @@ pub(super) fn list(array: &Array, place: &Place<'_>, at_now: bool) -> Result<Vec
             names.push(DirEntry::file("zarr.json"));
             names
         }
-        Place::ZarrArray(_) => vec![DirEntry::dir("c"), DirEntry::file("zarr.json")],
-        Place::ZarrDir(member, prefix) => {
+        ViewPath::ZarrArray(_) => vec![DirEntry::dir("c"), DirEntry::file("zarr.json")],
+        ViewPath::ZarrDir(member, prefix) => {
             let files = prefix.len() + 1 == member.chunk_axes(schema);
             let name = |n: u64| {
                 if files {
@@ -386,17 +386,17 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(path: &str, expect: Option<Place<'_>>) {
+    fn check(path: &str, expect: Option<ViewPath<'_>>) {
         let parts: Vec<&str> = path.split('/').filter(|p| !p.is_empty()).collect();
         assert_eq!(place(&parts, &schema()).unwrap(), expect, "{path}");
     }
 
     #[test]
     fn listed_names_resolve() {
-        check("", Some(Place::Root));
-        check("schema.json", Some(Place::Schema));
-        check("slices/README.md", Some(Place::SlicesReadme));
-        check("fragments/__1_1_a_22.json", Some(Place::Fragment("__1_1_a_22")));
+        check("", Some(ViewPath::Root));
+        check("schema.json", Some(ViewPath::Schema));
+        check("slices/README.md", Some(ViewPath::SlicesReadme));
+        check("fragments/__1_1_a_22.json", Some(ViewPath::Fragment("__1_1_a_22")));
         check("fragments/__1_1_a_22", None);
         check("nothing", None);
         check("README.md/x", None);
@@ -404,18 +404,18 @@ mod tests {
 
     #[test]
     fn slices_are_split_at_their_last_dot() {
-        check("slices/a@1.5:2.5,3.npy", Some(Place::Slice("a@1.5:2.5,3", "npy")));
+        check("slices/a@1.5:2.5,3.npy", Some(ViewPath::Slice("a@1.5:2.5,3", "npy")));
         check("slices/.git", None);
-        check("slices/..5.npy", Some(Place::Slice("..5", "npy")));
+        check("slices/..5.npy", Some(ViewPath::Slice("..5", "npy")));
         check("slices/all.npy~", None);
         assert!(place(&["slices", "all"], &schema()).is_err());
     }
 
     #[test]
     fn tiles_have_one_name_each() {
-        check("tiles/data", Some(Place::TileDir(String::new(), vec![])));
-        check("tiles/a%2Fb/3", Some(Place::TileDir("a/b".into(), vec![3])));
-        check("tiles/data/3/12.npy", Some(Place::Tile(String::new(), vec![3, 12])));
+        check("tiles/data", Some(ViewPath::TileDir(String::new(), vec![])));
+        check("tiles/a%2Fb/3", Some(ViewPath::TileDir("a/b".into(), vec![3])));
+        check("tiles/data/3/12.npy", Some(ViewPath::Tile(String::new(), vec![3, 12])));
         for path in [
             "tiles/var",
             "tiles/data/03",

@@ -79,14 +79,14 @@ pub(in crate::filter) fn decode(
     meta.read(|r| {
         let counts = PartCounts::read(r, PART_BYTES)?;
         for _ in 0..counts.metadata {
-            let part = Part::read(r, &mut data)?;
+            let part = EncryptedPart::read(r, &mut data)?;
             // Bounded, because the plaintext is as long as the ciphertext.
             let start = headers.len();
             headers.resize(start + part.encrypted.len(), 0);
             part.decrypt(&cipher, headers.get_mut(start..).unwrap_or_default())?;
         }
         for _ in 0..counts.data {
-            let part = Part::read(r, &mut data)?;
+            let part = EncryptedPart::read(r, &mut data)?;
             part.decrypt(
                 &cipher,
                 split_mut(&mut out, part.encrypted.len() as u64, "encrypted part")?,
@@ -99,13 +99,13 @@ pub(in crate::filter) fn decode(
     Ok(ChunkMetadata::unpacked(headers))
 }
 
-struct Part<'a> {
+struct EncryptedPart<'a> {
     encrypted: &'a [u8],
     vector: [u8; VECTOR_BYTES],
     tag: [u8; TAG_BYTES],
 }
 
-impl<'a> Part<'a> {
+impl<'a> EncryptedPart<'a> {
     fn read(r: &mut Reader<'_>, data: &mut &'a [u8]) -> Decoded<Self> {
         let (plain, encrypted) = (r.u32("plain bytes of a part")?, r.u32("encrypted bytes of a part")?);
         if plain != encrypted {

@@ -43,7 +43,7 @@ pub struct Footer {
     /// Whether each cell has a delete timestamp and a delete condition.
     pub has_delete_metadata: bool,
     /// The per-field lists.
-    pub lists: Lists,
+    pub lists: FooterLists,
     /// Offsets of the sections that are not per field.
     pub sections: SectionOffsets,
 }
@@ -120,13 +120,13 @@ impl List {
 
 /// The lists of a footer. All share one allocation, because an array can have thousands of fragments.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Lists {
+pub struct FooterLists {
     numbers: Vec<u64>,
     /// End of each list in `numbers`.
     ends: [u32; List::SIZES.len() + List::SECTIONS.len()],
 }
 
-impl Lists {
+impl FooterLists {
     /// Allocates room for the lists of a fragment of this version.
     fn with_capacity(version: Version, slots: &Slots) -> Self {
         let lists = List::SIZES.into_iter().chain(List::SECTIONS);
@@ -247,7 +247,7 @@ impl Footer {
         let has_timestamps = version.has_timestamps() && r.bool("footer timestamps flag")?;
         let has_delete_metadata = version.has_delete_metadata() && r.bool("footer delete metadata flag")?;
         let slots = Slots::new(version, schema, has_timestamps, has_delete_metadata);
-        let mut lists = Lists::with_capacity(version, &slots);
+        let mut lists = FooterLists::with_capacity(version, &slots);
         for which in List::SIZES {
             lists.decode(&mut r, version, &slots, which)?;
         }
@@ -406,7 +406,7 @@ mod tests {
     fn footer(version: u32, schema: &Schema) -> Footer {
         let version = Version::new(version).unwrap();
         let slots = Slots::new(version, schema, version.has_timestamps(), false);
-        let (mut lists, mut next) = (Lists::default(), 0);
+        let (mut lists, mut next) = (FooterLists::default(), 0);
         for which in List::SIZES.into_iter().chain(List::SECTIONS) {
             let n = which.len(version, &slots) as u64;
             lists.add(which, next..next + n);

@@ -8,7 +8,7 @@
 //! | file sizes: per attribute and __coords u64 | var file sizes: per attribute u64
 //! ```
 
-use super::footer::{Footer, List, Lists, SectionOffsets, widened};
+use super::footer::{Footer, FooterLists, List, SectionOffsets, widened};
 use super::rtree::{Level, RTree};
 use super::slots::Slots;
 use crate::error::Malformed;
@@ -69,7 +69,7 @@ impl LegacyMetadata {
         let tile_var_offsets = lists(slots.var_len(), "var tile offsets")?;
         let tile_var_sizes = lists(slots.var_len(), "var tile sizes")?;
         let last_tile_cells = r.u64("cells of the last tile")?;
-        let mut sizes = Lists::default();
+        let mut sizes = FooterLists::default();
         sizes.add(List::FileSizes, r.u64s(slots.len() as u64, "file sizes")?);
         sizes.add(List::VarFileSizes, r.u64s(slots.var_len() as u64, "var file sizes")?);
         let footer = Footer {

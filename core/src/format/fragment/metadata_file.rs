@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use super::footer::{Footer, List, Lists, SectionOffsets};
+use super::footer::{Footer, FooterLists, List, SectionOffsets};
 use super::rtree::RTree;
 use super::slots::{FieldId, Slots};
 use super::stats::{FieldStats, TileValues};
@@ -96,7 +96,7 @@ impl FragmentMetadata {
             nonces,
         };
         let var = slots.var_len();
-        let mut lists = Lists::default();
+        let mut lists = FooterLists::default();
         lists.add(List::FileSizes, fields.iter().map(|f| f.file_bytes));
         lists.add(List::VarFileSizes, fields.iter().take(var).map(|f| f.var_file_bytes));
         if v.has_validity() {
@@ -187,7 +187,7 @@ impl FragmentMetadata {
         }
     }
 
-    fn footer(&self, slots: &Slots, lists: Lists, sections: SectionOffsets) -> Footer {
+    fn footer(&self, slots: &Slots, lists: FooterLists, sections: SectionOffsets) -> Footer {
         let v = self.version;
         Footer {
             version: v,

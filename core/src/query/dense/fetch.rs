@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::plan::{Plan, Source};
+use super::plan::{Plan, TileSource};
 use crate::cache::Cache;
 use crate::error::Result;
 use crate::format::field::Field;
@@ -76,7 +76,7 @@ impl Fetcher<'_> {
     }
 
     /// The source's tile of an attribute; `None` if the fragment lacks the attribute.
-    fn input(&self, plan: &Plan, source: &Source, field: usize, list: &mut FetchList) -> Result<Option<Input>> {
+    fn input(&self, plan: &Plan, source: &TileSource, field: usize, list: &mut FetchList) -> Result<Option<Input>> {
         let stored = self.stored.get(source.layer).and_then(|l| l.get(field)?.as_ref());
         let Some(stored) = stored else { return Ok(None) };
         let tile = TileRef::new(stored, source.tile)?.located()?;
@@ -90,7 +90,7 @@ impl Fetcher<'_> {
 }
 
 /// The cells of a source's tile from the first wanted one to the last.
-fn reach(plan: &Plan, source: &Source) -> Range<u64> {
+fn reach(plan: &Plan, source: &TileSource) -> Range<u64> {
     let cell = |of: fn(&Span) -> u64| {
         let steps = source.inside.iter().zip(&plan.strides);
         steps.fold(0, |n: u64, (s, step)| n.saturating_add(of(s).saturating_mul(*step)))

@@ -15,7 +15,7 @@ use self::boxes::{Boxes, Cuts, DenseBox, DenseOrder};
 use self::fetch::StoredFields;
 pub(crate) use self::overlay::OverlayMask;
 use self::pieces::length;
-use self::plan::{Layer, Plan};
+use self::plan::{DenseLayer, Plan};
 use super::{Query, Region};
 use crate::array::index::Section;
 use crate::array::{Array, Fragment};
@@ -47,7 +47,7 @@ pub(crate) struct DenseQuery {
     pub(crate) attributes: Vec<Field>,
     pub(crate) condition: Option<Bound>,
     /// Dense fragments that overlap the region, oldest first.
-    pub(crate) layers: Vec<Layer>,
+    pub(crate) layers: Vec<DenseLayer>,
     pub(crate) stored: StoredFields,
     /// Sparse fragments, whose cells are written over the layers, and what later dense fragments hide of them.
     pub(crate) overlays: Vec<(Arc<Fragment>, Arc<OverlayMask>)>,
@@ -89,7 +89,7 @@ impl DenseQuery {
                 overlays.push((Arc::clone(fragment), Arc::new(mask)));
                 continue;
             }
-            let Some(mut layer) = Layer::new(fragment, &grid)? else {
+            let Some(mut layer) = DenseLayer::new(fragment, &grid)? else {
                 continue;
             };
             if bounding
@@ -130,7 +130,7 @@ impl DenseQuery {
 
     /// The sections of each fragment's index that the query needs.
     pub(crate) fn index(&self) -> Vec<(Arc<Fragment>, Vec<Section>)> {
-        let sections = |(layer, stored): (&Layer, &Vec<Option<Arc<StoredField>>>)| {
+        let sections = |(layer, stored): (&DenseLayer, &Vec<Option<Arc<StoredField>>>)| {
             let ids: Vec<_> = stored.iter().flatten().map(|s| s.id).collect();
             let mut sections = layer.fragment.sections(&ids);
             if self.overlays.is_empty() {
@@ -203,7 +203,7 @@ impl DenseQuery {
             .iter()
             .chain(self.fields.iter().filter(|f| f.is_dimension()));
         let fixed: u64 = fields.map(Field::row_bytes).sum();
-        let var = |layer: &Layer, stored: &[Option<Arc<StoredField>>]| {
+        let var = |layer: &DenseLayer, stored: &[Option<Arc<StoredField>>]| {
             let bytes = stored.iter().flatten().map(|s| s.var_bytes_total());
             bytes.fold(0, u64::saturating_add).div_ceil(layer.fragment.cells.max(1))
         };
@@ -261,7 +261,7 @@ impl DenseQuery {
 
     /// The fragment tile that alone holds all these `cells` of a tile of the array.
     fn source(&self, tile: &[u64], cells: &[Span]) -> Option<(usize, u64)> {
-        let meets = |(_, l): &(usize, &Layer)| region::intersect(&l.spans, cells).is_some();
+        let meets = |(_, l): &(usize, &DenseLayer)| region::intersect(&l.spans, cells).is_some();
         let (i, newest) = self.layers.iter().enumerate().rev().find(meets)?;
         let alone = self.overlays.is_empty() && newest.whole && region::covers(&newest.spans, cells);
         Some((i, newest.tiles.index(tile).filter(|_| alone)?))

@@ -4,7 +4,7 @@ use crate::geometry::Span;
 
 /// Cells along one dimension that are in one tile and in one range of the query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct TilePiece {
     /// The tile's coordinate.
     pub(crate) tile: u64,
     /// The first cell, relative to the tile's first.
@@ -16,14 +16,14 @@ pub(crate) struct Piece {
 }
 
 /// The pieces of these ranges, in the order of the result.
-pub(crate) fn pieces(spans: &[Span], extent: u64) -> Vec<Piece> {
+pub(crate) fn pieces(spans: &[Span], extent: u64) -> Vec<TilePiece> {
     let (mut out, mut to) = (Vec::new(), 0);
     for span in spans {
         let mut first = span.first;
         loop {
             let (tile, at) = (first / extent, first % extent);
             let len = (extent - at).min((span.last - first).saturating_add(1));
-            out.push(Piece { tile, at, len, to });
+            out.push(TilePiece { tile, at, len, to });
             to = to.saturating_add(len);
             if span.last - first < len {
                 break;
@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn pieces_end_at_tile_borders_and_keep_the_order_of_ranges() {
         let got = pieces(&[span(8, 21), span(3, 3)], 10);
-        let piece = |tile, at, len, to| Piece { tile, at, len, to };
+        let piece = |tile, at, len, to| TilePiece { tile, at, len, to };
         assert_eq!(
             got,
             [

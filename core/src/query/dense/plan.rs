@@ -3,14 +3,14 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use super::pieces::{Piece, length, pieces};
+use super::pieces::{TilePiece, length, pieces};
 use crate::array::Fragment;
 use crate::error::{Error, Result};
 use crate::geometry::{CopyPlan, Grid, Order, Span, TileBox, region};
 
 /// A dense fragment and the cells that it holds.
 #[derive(Debug, Clone)]
-pub(crate) struct Layer {
+pub(crate) struct DenseLayer {
     pub(crate) fragment: Arc<Fragment>,
     pub(crate) spans: Vec<Span>,
     pub(crate) tiles: TileBox,
@@ -20,7 +20,7 @@ pub(crate) struct Layer {
     pub(crate) whole: bool,
 }
 
-impl Layer {
+impl DenseLayer {
     /// The layer of a dense fragment; `None` if it is empty.
     pub(crate) fn new(fragment: &Arc<Fragment>, grid: &Grid) -> Result<Option<Self>> {
         let layer = |spans: Vec<Span>| Self {
@@ -53,7 +53,7 @@ pub(crate) struct TilePlan {
     /// The destinations of its cells. There are several boxes if the query has several ranges in one tile.
     pub(crate) boxes: Vec<BoxPlan>,
     /// The fragment tiles with its cells, oldest first.
-    pub(crate) sources: Vec<Source>,
+    pub(crate) sources: Vec<TileSource>,
     /// Whether no cell satisfies the condition. Such tiles are not read.
     pub(crate) excluded: bool,
     /// Whether the last source alone has every cell, of each attribute that any source has.
@@ -77,14 +77,14 @@ pub(crate) struct BoxPlan {
 
 /// A tile of one fragment, and the cells to read from it.
 #[derive(Debug, Clone)]
-pub(crate) struct Source {
+pub(crate) struct TileSource {
     /// Index of the layer.
     pub(crate) layer: usize,
     /// The tile's number in the fragment.
     pub(crate) tile: u64,
     /// The wanted cells that the fragment holds, relative to the tile.
     pub(crate) inside: Vec<Span>,
-    /// As in its [`Layer`].
+    /// As in its [`DenseLayer`].
     pub(crate) whole: bool,
 }
 
@@ -96,8 +96,8 @@ impl Plan {
     ///
     /// # Errors
     /// [`Error::LimitExceeded`] if a box has more cells than fit into memory.
-    pub(crate) fn new(grid: &Grid, order: Order, spans: &[Vec<Span>], layers: &[Layer]) -> Result<Self> {
-        let dims: Vec<Vec<Piece>> = spans
+    pub(crate) fn new(grid: &Grid, order: Order, spans: &[Vec<Span>], layers: &[DenseLayer]) -> Result<Self> {
+        let dims: Vec<Vec<TilePiece>> = spans
             .iter()
             .zip(&grid.axes)
             .map(|(s, axis)| pieces(s, axis.extent))
@@ -105,19 +105,19 @@ impl Plan {
         let shape: Vec<u64> = spans.iter().map(|s| length(s)).collect();
         let n = dims.len();
         let steps = order.strides(&shape);
-        let grouped: Vec<Vec<(u64, Vec<Piece>)>> = dims.iter().map(|p| by_tile(p)).collect();
+        let grouped: Vec<Vec<(u64, Vec<TilePiece>)>> = dims.iter().map(|p| by_tile(p)).collect();
         let bounds: Option<Vec<Span>> = spans.iter().map(|s| s.iter().copied().reduce(Span::union)).collect();
         let near = near(layers, &bounds.unwrap_or_default());
 
         let mut tiles = Vec::new();
         let mut choice = vec![0_usize; n];
         'tiles: loop {
-            let parts: Vec<&(u64, Vec<Piece>)> = (0..n).map(|d| &grouped[d][choice[d]]).collect();
+            let parts: Vec<&(u64, Vec<TilePiece>)> = (0..n).map(|d| &grouped[d][choice[d]]).collect();
             let tile: Vec<u64> = parts.iter().map(|p| p.0).collect();
             let boxes = products(&parts.iter().map(|p| p.1.len()).collect::<Vec<_>>());
             let boxes: Vec<BoxPlan> = boxes
                 .map(|pick| {
-                    let chosen: Vec<Piece> = (0..n).map(|d| parts[d].1[pick[d]]).collect();
+                    let chosen: Vec<TilePiece> = (0..n).map(|d| parts[d].1[pick[d]]).collect();
                     BoxPlan::new(&chosen, &steps)
                 })
                 .collect();
@@ -138,7 +138,12 @@ impl Plan {
     ///
     /// # Errors
     /// As [`Plan::new`].
-    pub(crate) fn tile_by_tile(grid: &Grid, region: &[Span], tiles: &[Vec<u64>], layers: &[Layer]) -> Result<Self> {
+    pub(crate) fn tile_by_tile(
+        grid: &Grid,
+        region: &[Span],
+        tiles: &[Vec<u64>],
+        layers: &[DenseLayer],
+    ) -> Result<Self> {
         let n = region.len();
         let (mut out, mut base) = (Vec::new(), 0);
         let parts = tiles
@@ -218,7 +223,7 @@ impl Plan {
     /// The newest source of a tile's cell among those that have the attribute.
     pub(crate) fn newest(&self, tile: usize, cell: u64, has: Has<'_>) -> Option<usize> {
         let along = |d: usize| cell / self.strides[d] % self.extents[d];
-        let holds = |s: &Source| s.inside.iter().enumerate().all(|(d, span)| span.contains(along(d)));
+        let holds = |s: &TileSource| s.inside.iter().enumerate().all(|(d, span)| span.contains(along(d)));
         let sources = self.tiles.get(tile)?.sources.iter().enumerate();
         sources.rev().find(|(i, s)| has(tile, *i) && holds(s)).map(|(i, _)| i)
     }
@@ -231,7 +236,7 @@ impl TilePlan {
         tile: Vec<u64>,
         ends: RangeInclusive<u64>,
         cells: u64,
-        layers: &[Layer],
+        layers: &[DenseLayer],
     ) -> Self {
         let origin = grid.tile_spans(&tile);
         let wanted = grid.around(&origin, ends);
@@ -271,17 +276,17 @@ impl TilePlan {
 }
 
 /// A layer and its index.
-type Near<'a> = (usize, &'a Layer);
+type Near<'a> = (usize, &'a DenseLayer);
 
 /// The layers that have cells in a box, in order. If there are many fragments, most are elsewhere.
-fn near<'a>(layers: &'a [Layer], bounds: &[Span]) -> Vec<Near<'a>> {
+fn near<'a>(layers: &'a [DenseLayer], bounds: &[Span]) -> Vec<Near<'a>> {
     let meets = |l: &Near<'_>| region::intersect(&l.1.spans, bounds).is_some();
     layers.iter().enumerate().filter(meets).collect()
 }
 
 /// The fragments that have some of the `wanted` cells of a tile with the cells `origin`, oldest first. Fragments that a
 /// newer one hides for every attribute are omitted. Also returns whether the newest fragment has all wanted cells.
-fn sources(tile: &[u64], origin: &[Span], wanted: &[Span], layers: &[Near<'_>]) -> (Vec<Source>, bool) {
+fn sources(tile: &[u64], origin: &[Span], wanted: &[Span], layers: &[Near<'_>]) -> (Vec<TileSource>, bool) {
     let (mut sources, mut covered) = (Vec::new(), false);
     // Cells that newer layers have: `taken` of the wanted cells, and `lacking` of the whole tile.
     let (mut taken, mut lacking): (Vec<Vec<Span>>, Vec<Vec<Span>>) = (Vec::new(), Vec::new());
@@ -303,7 +308,7 @@ fn sources(tile: &[u64], origin: &[Span], wanted: &[Span], layers: &[Near<'_>]) 
             first: s.first - o.first,
             last: s.last - o.first,
         });
-        sources.push(Source {
+        sources.push(TileSource {
             layer: i,
             tile: number,
             inside: local.collect(),
@@ -326,7 +331,7 @@ fn sources(tile: &[u64], origin: &[Span], wanted: &[Span], layers: &[Near<'_>]) 
 
 impl BoxPlan {
     /// Builds the box of these pieces. `steps` belongs to the result.
-    fn new(pieces: &[Piece], steps: &[u64]) -> Self {
+    fn new(pieces: &[TilePiece], steps: &[u64]) -> Self {
         Self {
             at: pieces.iter().map(|p| p.at).collect(),
             len: pieces.iter().map(|p| p.len).collect(),
@@ -346,8 +351,8 @@ impl BoxPlan {
 }
 
 /// Groups pieces by tile, in order of first occurrence.
-fn by_tile(pieces: &[Piece]) -> Vec<(u64, Vec<Piece>)> {
-    let mut out: Vec<(u64, Vec<Piece>)> = Vec::new();
+fn by_tile(pieces: &[TilePiece]) -> Vec<(u64, Vec<TilePiece>)> {
+    let mut out: Vec<(u64, Vec<TilePiece>)> = Vec::new();
     let mut places = std::collections::HashMap::new();
     for &piece in pieces {
         let place = *places.entry(piece.tile).or_insert_with(|| {

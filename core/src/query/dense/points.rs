@@ -1,7 +1,7 @@
 //! Single cells of a dense array, in any order. This module does no I/O.
 
 use super::assemble::runs::{CellRun, sort};
-use super::plan::{Has, Layer, Plan, TilePlan};
+use super::plan::{DenseLayer, Has, Plan, TilePlan};
 use crate::error::Result;
 use crate::geometry::{Grid, Span, TileBox};
 
@@ -57,7 +57,7 @@ impl Points {
     ///
     /// # Errors
     /// As [`Plan::new`].
-    pub(crate) fn plan(&self, grid: &Grid, layers: &[Layer]) -> Result<(Plan, Vec<CellRun>)> {
+    pub(crate) fn plan(&self, grid: &Grid, layers: &[DenseLayer]) -> Result<(Plan, Vec<CellRun>)> {
         let (mut tiles, mut runs) = (Vec::new(), Vec::with_capacity(self.points.len()));
         for group in self.points.chunk_by(|a, b| a.tile == b.tile) {
             let (Some(first), Some(last)) = (group.first(), group.last()) else {

@@ -10,7 +10,7 @@ use crate::query::condition::Bound;
 use crate::query::dense::OverlayMask;
 use crate::query::dense::result::buffers::RecycledColumns;
 use crate::query::sparse::SparseQuery;
-use crate::query::sparse::gather::Chunk;
+use crate::query::sparse::gather::FinalCells;
 use crate::query::sparse::merge_stream::MergeStream;
 use crate::query::sparse::sorted_tile::SortTileJob;
 use crate::query::tile::{Decoding, FetchList};
@@ -125,7 +125,7 @@ impl Array {
         query: &Arc<SparseQuery>,
         merge_stream: &mut MergeStream,
         bytes_max: u64,
-    ) -> Result<Option<Chunk>> {
+    ) -> Result<Option<FinalCells>> {
         let segments = loop {
             let segments = merge_stream.take(bytes_max, query.row_bytes());
             if !segments.is_empty() {
@@ -136,7 +136,7 @@ impl Array {
             }
             self.load(query, merge_stream, bytes_max).await?;
         };
-        let mut chunk = Chunk::new(merge_stream.runs.clone(), segments);
+        let mut chunk = FinalCells::new(merge_stream.runs.clone(), segments);
         if !query.is_filtered() {
             return Ok(Some(chunk));
         }
@@ -188,9 +188,9 @@ impl Array {
     pub(super) async fn decode_chunk(
         &self,
         query: &Arc<SparseQuery>,
-        mut chunk: Chunk,
+        mut chunk: FinalCells,
         attributes: &[usize],
-    ) -> Result<(Chunk, Decoding)> {
+    ) -> Result<(FinalCells, Decoding)> {
         let mut list = FetchList::default();
         let work = chunk.work(query, attributes, &self.context().cache, &mut list)?;
         let cpu = self.cpu_for(list.bytes());

@@ -10,7 +10,7 @@ use crate::format::field::Field;
 use crate::format::schema::Layout;
 use crate::query::Query;
 use crate::query::condition::{Bound, bind_stored};
-use crate::query::sparse::gather::Chunk;
+use crate::query::sparse::gather::FinalCells;
 use crate::query::sparse::{Segment, SparseQuery};
 use crate::scalar::{Scalar, ScalarRange};
 
@@ -100,7 +100,7 @@ impl Array {
 }
 
 impl DeleteEffect {
-    fn take(&mut self, chunk: &Chunk, query: &SparseQuery, condition: &Bound, keep: &Bound) -> Result<()> {
+    fn take(&mut self, chunk: &FinalCells, query: &SparseQuery, condition: &Bound, keep: &Bound) -> Result<()> {
         let weighed = chunk.weigh(query, condition, keep);
         self.missed += weighed.missed;
         for segment in &weighed.met {
@@ -117,7 +117,7 @@ impl DeleteEffect {
 
 /// Calls `take` with the coordinates of each of these cells.
 fn each_cell(
-    chunk: &Chunk,
+    chunk: &FinalCells,
     query: &SparseQuery,
     segments: &[Segment],
     mut take: impl FnMut(Vec<Scalar>),

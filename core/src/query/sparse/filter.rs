@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::gather::{Chunk, cells};
+use super::gather::{FinalCells, cells};
 use super::layer::DeleteMode;
 use super::{Segment, SparseQuery};
 use crate::column::Column;
@@ -40,7 +40,7 @@ pub(crate) struct WeighedDelete {
     pub(crate) missed: u64,
 }
 
-impl Chunk {
+impl FinalCells {
     /// Removes the cells that the condition or a delete excludes. The tiles of the attributes that these test must be
     /// decoded.
     ///

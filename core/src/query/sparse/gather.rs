@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::layer::Layer;
+use super::layer::SparseLayer;
 use super::sorted_tile::{Places, SortedTile};
 use super::{Segment, SparseQuery};
 use crate::cache::{Cache, Reuse};
@@ -15,7 +15,7 @@ use crate::query::tile::{Decoding, FetchList, Input};
 
 /// Final cells, in the order of the result.
 #[derive(Debug)]
-pub(crate) struct Chunk {
+pub(crate) struct FinalCells {
     pub(crate) runs: Vec<Arc<SortedTile>>,
     pub(crate) segments: Vec<Segment>,
     /// Decoded tiles, by attribute and run.
@@ -31,7 +31,7 @@ pub(crate) struct Work {
     reuse: Reuse,
 }
 
-impl Chunk {
+impl FinalCells {
     pub(crate) fn new(runs: Vec<Arc<SortedTile>>, segments: Vec<Segment>) -> Self {
         Self {
             runs,
@@ -59,7 +59,7 @@ impl Chunk {
         self.tiles.get(attribute)?.get(run as usize)?.as_ref()
     }
 
-    pub(crate) fn layer<'a>(&self, query: &'a SparseQuery, run: u32) -> Option<(&SortedTile, &'a Layer)> {
+    pub(crate) fn layer<'a>(&self, query: &'a SparseQuery, run: u32) -> Option<(&SortedTile, &'a SparseLayer)> {
         let run = self.runs.get(run as usize)?;
         Some((run, query.layers.get(run.layer)?))
     }
@@ -99,7 +99,7 @@ impl Chunk {
                 let Some(stored) = layer.attributes.get(attribute).and_then(Option::as_ref) else {
                     continue;
                 };
-                let input = Input::new(Layer::tile(stored, r.tile)?, None, cache, list);
+                let input = Input::new(SparseLayer::tile(stored, r.tile)?, None, cache, list);
                 out.push(Work {
                     attribute,
                     run,

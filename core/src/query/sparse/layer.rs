@@ -18,7 +18,7 @@ use crate::query::tile::{LocatedTile, StoredField, TileRef};
 
 /// A sparse fragment of a read.
 #[derive(Debug)]
-pub(crate) struct Layer {
+pub(crate) struct SparseLayer {
     pub(crate) fragment: Arc<Fragment>,
     /// One field per dimension, or a single field with all coordinates.
     pub(crate) coordinates: Vec<Arc<StoredField>>,
@@ -58,7 +58,7 @@ pub(crate) struct Candidate {
     pub(crate) hidden: bool,
 }
 
-impl Layer {
+impl SparseLayer {
     /// Creates the layer of a sparse fragment. `versions` says whether the query must know which of two cells is newer.
     pub(crate) fn new(
         fragment: &Arc<Fragment>,

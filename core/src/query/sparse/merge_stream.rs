@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::layer::{Candidate, Layer};
+use super::layer::{Candidate, SparseLayer};
 use super::merge::{self, Segment};
 use super::order::{CellKey, ResultOrder};
 use super::rounding::as_stored;
@@ -52,7 +52,7 @@ impl MergeStream {
     /// Starts a merge over these candidates, which are ordered by layer and tile.
     pub(crate) fn new(
         candidates: Vec<Candidate>,
-        layers: &[Layer],
+        layers: &[SparseLayer],
         order: Option<Arc<ResultOrder>>,
         dedup: bool,
     ) -> Self {
@@ -82,7 +82,7 @@ impl MergeStream {
     }
 
     /// Sorts the tiles into load order. Tiles that are loaded all at once need no order.
-    fn plan(&mut self, layers: &[Layer]) -> Result<()> {
+    fn plan(&mut self, layers: &[SparseLayer]) -> Result<()> {
         self.is_planned = true;
         let Some(order) = self.order.as_ref().filter(|_| !self.waiting.is_empty()) else {
             return Ok(());
@@ -132,7 +132,12 @@ impl MergeStream {
     ///
     /// # Errors
     /// A bounding box is damaged.
-    pub(crate) fn next_to_load(&mut self, layers: &[Layer], bytes_max: u64, cell_bytes: u64) -> Result<Vec<Candidate>> {
+    pub(crate) fn next_to_load(
+        &mut self,
+        layers: &[SparseLayer],
+        bytes_max: u64,
+        cell_bytes: u64,
+    ) -> Result<Vec<Candidate>> {
         let bytes = |w: &Waiting| cell_bytes.saturating_mul(w.cells).saturating_add(TILE_BYTES);
         if !self.is_planned && self.waiting.iter().map(bytes).fold(0, u64::saturating_add) > bytes_max {
             self.plan(layers)?;
@@ -272,7 +277,7 @@ impl MergeStream {
 }
 
 /// The low corners of the candidates' bounding boxes as the filters store them, one column per dimension.
-fn corners(waiting: &[Waiting], layers: &[Layer]) -> Result<Vec<Column>> {
+fn corners(waiting: &[Waiting], layers: &[SparseLayer]) -> Result<Vec<Column>> {
     let Some(schema) = layers.first().map(|l| &l.fragment.schema) else {
         return Ok(Vec::new());
     };

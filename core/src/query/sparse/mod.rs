@@ -14,7 +14,7 @@ pub(crate) mod whole;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use self::layer::{Candidate, DeleteMode, Layer};
+use self::layer::{Candidate, DeleteMode, SparseLayer};
 pub(crate) use self::merge::Segment;
 use self::merge_stream::MergeStream;
 use self::order::ResultOrder;
@@ -49,7 +49,7 @@ pub(crate) struct SparseQuery {
     /// The indices of the deletes that cannot be evaluated, with the reason.
     untestable: Vec<(usize, Malformed)>,
     /// The fragments that may overlap the region, oldest first.
-    pub(crate) layers: Vec<Layer>,
+    pub(crate) layers: Vec<SparseLayer>,
     row_bytes: OnceLock<u64>,
 }
 
@@ -111,7 +111,7 @@ impl SparseQuery {
         };
         let fragments: Vec<&Arc<Fragment>> = fragments.iter().filter(meets).collect();
         let dedup = !duplicates && (fragments.len() > 1 || fragments.iter().any(|f| f.footer.has_timestamps));
-        let layer = |f: &&Arc<Fragment>| Layer::new(f, &attributes, array.window(), deletes, dedup);
+        let layer = |f: &&Arc<Fragment>| SparseLayer::new(f, &attributes, array.window(), deletes, dedup);
         let layers = fragments.iter().map(layer).collect();
         let (rounds, hilbert) = (schema.rounds_coordinates(), schema.cell_order == Layout::Hilbert);
         let order = match query.order {
@@ -148,7 +148,7 @@ impl SparseQuery {
 
     /// The sections of each fragment's index that the query needs.
     pub(crate) fn index(&self) -> Vec<(Arc<Fragment>, Vec<Section>)> {
-        let sections = |l: &Layer| l.sections(self.condition.as_ref(), &self.attributes);
+        let sections = |l: &SparseLayer| l.sections(self.condition.as_ref(), &self.attributes);
         self.layers
             .iter()
             .map(|l| (Arc::clone(&l.fragment), sections(l)))
@@ -212,7 +212,7 @@ impl SparseQuery {
             .chain(self.fields.iter().filter(|f| f.is_dimension()))
             .map(Field::row_bytes)
             .sum();
-        let var = |l: &Layer| {
+        let var = |l: &SparseLayer| {
             let stored = l.coordinates.iter().chain(l.attributes.iter().flatten());
             let bytes = stored.map(|s| s.var_bytes_total()).fold(0, u64::saturating_add);
             bytes.div_ceil(l.fragment.cells.max(1))

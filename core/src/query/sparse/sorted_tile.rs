@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::layer::{Candidate, Layer};
+use super::layer::{Candidate, SparseLayer};
 use super::order::{CellKey, KeyPart, ResultOrder, Term, key_at};
 use super::region::Ranges;
 use crate::array::Window;
@@ -163,7 +163,7 @@ impl SortTileJob {
     /// The fragment's index is damaged.
     pub(crate) fn new(
         candidate: Candidate,
-        layer: &Layer,
+        layer: &SparseLayer,
         ranges: &Ranges,
         needed: &[bool],
         cache: &Cache,
@@ -178,7 +178,7 @@ impl SortTileJob {
         let cut: Vec<bool> = (0..needed.len()).map(|d| !candidate.inside && is_cut(d)).collect();
         let is_needed = |d: usize| needed.get(d) == Some(&true) || cut.get(d) == Some(&true) || candidate.hidden;
         let together = !layer.fragment.version.has_dimension_files();
-        let mut input = |field| Ok::<_, Error>(Input::new(Layer::tile(field, tile)?, None, cache, list));
+        let mut input = |field| Ok::<_, Error>(Input::new(SparseLayer::tile(field, tile)?, None, cache, list));
         let mut coordinates = Vec::with_capacity(layer.coordinates.len());
         for (d, stored) in layer.coordinates.iter().enumerate() {
             let is_read = is_needed(d) || together && (0..needed.len()).any(is_needed);
@@ -209,7 +209,7 @@ impl SortTileJob {
     /// A tile is damaged.
     pub(crate) fn run(
         self,
-        layer: &Layer,
+        layer: &SparseLayer,
         ranges: &Ranges,
         order: Option<&ResultOrder>,
         window: Window,

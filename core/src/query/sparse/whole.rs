@@ -2,7 +2,7 @@
 //! outside the window, or replaced by another cell.
 
 use super::SparseQuery;
-use super::layer::{Candidate, DeleteMode, Layer};
+use super::layer::{Candidate, DeleteMode, SparseLayer};
 use super::region::{Ranges, Relation};
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ pub(crate) struct WholeTiles<'a> {
 impl<'a> WholeTiles<'a> {
     /// Requires that the query's index is loaded.
     pub(crate) fn new(query: &'a SparseQuery) -> Self {
-        let plain = |l: &Layer| {
+        let plain = |l: &SparseLayer| {
             query.condition.is_none()
                 && !l.partly_visible
                 && l.delete_times.is_none()
@@ -29,7 +29,7 @@ impl<'a> WholeTiles<'a> {
                 && l.deletes.iter().all(|d| *d == DeleteMode::None)
                 && !(query.dedup && (l.fragment.footer.has_timestamps || query.schema.rounds_coordinates()))
         };
-        let of = |(i, layer): (usize, &Layer)| {
+        let of = |(i, layer): (usize, &SparseLayer)| {
             if plain(layer) { rivals(query, i, layer) } else { None }
         };
         Self {
@@ -56,7 +56,7 @@ impl<'a> WholeTiles<'a> {
 
 /// The bounding boxes of other fragments in the region that overlap a layer. Empty without deduplication. `None` if a
 /// bounding box is unknown.
-fn rivals(query: &SparseQuery, i: usize, layer: &Layer) -> Option<Vec<Ranges>> {
+fn rivals(query: &SparseQuery, i: usize, layer: &SparseLayer) -> Option<Vec<Ranges>> {
     if !query.dedup {
         return Some(Vec::new());
     }

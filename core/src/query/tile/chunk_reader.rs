@@ -36,7 +36,7 @@ pub(crate) enum Buffer {
 
 /// Wanted bytes of a buffer and their destination.
 #[derive(Debug)]
-pub(crate) struct Piece<'a> {
+pub(crate) struct OutputPiece<'a> {
     pub(crate) at: u64,
     pub(crate) out: &'a mut [u8],
 }
@@ -59,7 +59,7 @@ pub(super) struct Stored<'a> {
 pub(crate) fn copy_pieces(
     input: &Input,
     buffer: Buffer,
-    pieces: &mut [Piece<'_>],
+    pieces: &mut [OutputPiece<'_>],
     d: &Decoding,
     remember: bool,
 ) -> Result<()> {
@@ -78,7 +78,7 @@ pub(crate) fn copy_pieces(
 }
 
 /// Copies the pieces from the decoded tile.
-fn copy_decoded(column: &Column, buffer: Buffer, pieces: &mut [Piece<'_>]) -> Result<()> {
+fn copy_decoded(column: &Column, buffer: Buffer, pieces: &mut [OutputPiece<'_>]) -> Result<()> {
     let data = match (buffer, &column.validity) {
         (Buffer::Values, _) => &column.data,
         (Buffer::Validity, Some(validity)) => validity,
@@ -148,7 +148,7 @@ impl<'a> Stored<'a> {
 fn copy_stored(
     tile: &LocatedTile,
     buffer: Buffer,
-    pieces: &mut [Piece<'_>],
+    pieces: &mut [OutputPiece<'_>],
     d: &Decoding,
     remember: bool,
 ) -> Result<()> {
@@ -279,7 +279,10 @@ pub(super) struct ChunkJob<'a> {
 ///
 /// # Errors
 /// A piece is not completely within the chunks.
-pub(super) fn jobs<'a>(places: &[ChunkPlace], pieces: &'a mut [Piece<'_>]) -> Result<Vec<ChunkJob<'a>>, Malformed> {
+pub(super) fn jobs<'a>(
+    places: &[ChunkPlace],
+    pieces: &'a mut [OutputPiece<'_>],
+) -> Result<Vec<ChunkJob<'a>>, Malformed> {
     let missing = |at: u64| Malformed::new("tile", at, "no chunk contains this byte of the cells");
     let mut out: Vec<ChunkJob<'a>> = Vec::new();
     let starts: Vec<u64> = places

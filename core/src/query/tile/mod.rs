@@ -30,7 +30,7 @@ use crate::format::pipeline::Pipeline;
 use crate::format::schema::Schema;
 use crate::format::version::Version;
 use crate::limits;
-pub(crate) use chunk_reader::{Buffer, Piece, copy_pieces};
+pub(crate) use chunk_reader::{Buffer, OutputPiece, copy_pieces};
 pub(crate) use input::{FetchList, Input, TileFiles};
 pub(crate) use partial_tile::PartialTile;
 pub(crate) use stored::{Cut, StoredTile};

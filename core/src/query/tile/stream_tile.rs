@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Decoding;
-use super::chunk_reader::{ChunkJob, Piece, Stored, believable, jobs, sized, wrong_total};
+use super::chunk_reader::{ChunkJob, OutputPiece, Stored, believable, jobs, sized, wrong_total};
 use super::vectored_read::SHARE_BYTES;
 use crate::error::{AtPath, Malformed, Result};
 use crate::filter::ChunkDecoder;
@@ -19,7 +19,7 @@ pub(super) fn read(
     stored: &Stored<'_>,
     file: &dyn ReadAt,
     decoder: &ChunkDecoder<'_>,
-    pieces: &mut [Piece<'_>],
+    pieces: &mut [OutputPiece<'_>],
     d: &Decoding,
     block: &mut Vec<u8>,
 ) -> Result<()> {
@@ -91,7 +91,7 @@ struct Pieces<'a, I: Iterator<Item = (u64, &'a mut [u8])>> {
 
 impl<'a, I: Iterator<Item = (u64, &'a mut [u8])>> Pieces<'a, I> {
     /// The pieces within this part of the tile, relative to its start. Each part must follow the previous one.
-    fn within(&mut self, part: Range<u64>) -> Vec<Piece<'a>> {
+    fn within(&mut self, part: Range<u64>) -> Vec<OutputPiece<'a>> {
         let mut found = std::mem::take(&mut self.cut);
         while let Some(piece) = self.next.next_if(|p| p.0 < part.end) {
             found.push(piece);
@@ -100,7 +100,7 @@ impl<'a, I: Iterator<Item = (u64, &'a mut [u8])>> Pieces<'a, I> {
         for (at, bytes) in found {
             let n = usize::try_from(part.end - at).unwrap_or(usize::MAX).min(bytes.len());
             let (now, later) = bytes.split_at_mut(n);
-            out.push(Piece {
+            out.push(OutputPiece {
                 at: at - part.start,
                 out: now,
             });

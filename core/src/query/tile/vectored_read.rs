@@ -3,7 +3,7 @@
 use std::io::IoSliceMut;
 use std::ops::Range;
 
-use super::chunk_reader::{CHUNK, Piece, kept, sized};
+use super::chunk_reader::{CHUNK, OutputPiece, kept, sized};
 use crate::cpu::Cpu;
 use crate::error::Result;
 use crate::format::tile::UnfilteredChunks;
@@ -27,7 +27,7 @@ pub(super) fn read_unfiltered(
     file: &dyn ReadAt,
     start: u64,
     layout: UnfilteredChunks,
-    pieces: &mut [Piece<'_>],
+    pieces: &mut [OutputPiece<'_>],
     cpu: Cpu,
 ) -> Result<()> {
     let (mut shares, mut share, mut bytes) = (Vec::new(), Vec::new(), 0);

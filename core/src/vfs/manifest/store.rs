@@ -38,12 +38,12 @@ use crate::vfs::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, join, slice};
 pub struct ManifestVfs {
     inner: Arc<dyn Vfs>,
     state: Mutex<State>,
-    lists: Mutex<Lists>,
+    lists: Mutex<ListingSource>,
 }
 
 /// The source of listings.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Lists {
+enum ListingSource {
     /// The manifest, if there is one. `inner` is not asked to list.
     Unasked,
     /// Undecided: the next listing shows whether `inner` can list.
@@ -66,17 +66,17 @@ enum State {
 impl ManifestVfs {
     /// Wraps `inner`. The manifest is read at the first call and trusted for listings.
     pub fn new(inner: Arc<dyn Vfs>) -> Self {
-        Self::with(inner, Lists::Unasked)
+        Self::with(inner, ListingSource::Unasked)
     }
 
     /// Wraps an `inner` that may be able to list. If it can, its listings replace those of the manifest, which is out
     /// of date once another program has written. The first listing is requested together with the manifest. If the
     /// store refuses it, no more listings are requested.
     pub fn checked(inner: Arc<dyn Vfs>) -> Self {
-        Self::with(inner, Lists::Unknown)
+        Self::with(inner, ListingSource::Unknown)
     }
 
-    fn with(inner: Arc<dyn Vfs>, lists: Lists) -> Self {
+    fn with(inner: Arc<dyn Vfs>, lists: ListingSource) -> Self {
         Self {
             inner,
             state: Mutex::new(State::Unread),
@@ -88,24 +88,24 @@ impl ManifestVfs {
     async fn sources(&self, dir: &str) -> Result<(Option<Result<Vec<Entry>>>, Option<Arc<Manifest>>)> {
         let mut lists = self.lists.lock().await;
         match *lists {
-            Lists::Unasked | Lists::Refused => {
+            ListingSource::Unasked | ListingSource::Refused => {
                 drop(lists);
                 Ok((None, self.manifest().await?))
             }
-            Lists::Given => {
+            ListingSource::Given => {
                 drop(lists);
                 let (manifest, listed) = future::join(self.manifest(), self.inner.list(dir)).await;
                 Ok((Some(listed), manifest?))
             }
             // Concurrent listings wait for this one to decide.
-            Lists::Unknown => {
+            ListingSource::Unknown => {
                 let (manifest, listed) = future::join(self.manifest(), self.inner.list(dir)).await;
                 let manifest = manifest?;
                 *lists = match (&listed, &manifest) {
-                    (_, None) => Lists::Given,
-                    (Ok(entries), _) if !entries.is_empty() => Lists::Given,
-                    (_, Some(manifest)) if !manifest.children(dir).is_empty() => Lists::Refused,
-                    _ => Lists::Unknown,
+                    (_, None) => ListingSource::Given,
+                    (Ok(entries), _) if !entries.is_empty() => ListingSource::Given,
+                    (_, Some(manifest)) if !manifest.children(dir).is_empty() => ListingSource::Refused,
+                    _ => ListingSource::Unknown,
                 };
                 Ok((Some(listed), manifest))
             }

@@ -16,7 +16,7 @@ use crate::format::field::Field;
 pub(super) fn encoder(frame: &Frame) -> Result<Box<dyn Encode>> {
     Ok(match fixed::FixedTable::of(frame)? {
         Some(table) => Box::new(stream::FixedStream::new(table, frame.cells()?)),
-        None => Box::new(Table::new(frame)),
+        None => Box::new(BufferedTable::new(frame)),
     })
 }
 
@@ -27,7 +27,7 @@ fn field_types(fields: &[Field]) -> Vec<FieldType> {
 /// A table with text, bool or enumerations. It buffers all batches, because all cells must be seen to choose between
 /// the natural and the raw form of a field.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct BufferedTable {
     fields: Vec<FieldType>,
     dense: bool,
     batches: Vec<Vec<Column>>,
@@ -35,7 +35,7 @@ pub(super) struct Table {
     bytes: u64,
 }
 
-impl Table {
+impl BufferedTable {
     fn new(frame: &Frame) -> Self {
         Self {
             fields: field_types(&frame.fields),
@@ -46,7 +46,7 @@ impl Table {
     }
 }
 
-impl Encode for Table {
+impl Encode for BufferedTable {
     fn size(&self) -> Option<u64> {
         None
     }

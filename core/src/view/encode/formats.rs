@@ -71,21 +71,21 @@ formats! {
     Csv {
         extension: "csv",
         contents: "one line per cell, coordinates first",
-        encoder: |frame| Ok(Box::new(table::Table::new(table::Style::Separated(b','), frame))),
+        encoder: |frame| Ok(Box::new(table::TextTable::new(table::Style::Separated(b','), frame))),
         ..TABLE
     }
     /// Like CSV, but separated by tabs.
     Tsv {
         extension: "tsv",
         contents: "one line per cell, coordinates first",
-        encoder: |frame| Ok(Box::new(table::Table::new(table::Style::Separated(b'\t'), frame))),
+        encoder: |frame| Ok(Box::new(table::TextTable::new(table::Style::Separated(b'\t'), frame))),
         ..TABLE
     }
     /// A list of objects, one per cell, coordinates first.
     Json {
         extension: "json",
         contents: "one object per cell",
-        encoder: |frame| Ok(Box::new(table::Table::new(table::Style::List, frame))),
+        encoder: |frame| Ok(Box::new(table::TextTable::new(table::Style::List, frame))),
         ..TABLE
     }
     /// The same objects, one per line.
@@ -93,7 +93,7 @@ formats! {
         extension: "jsonl",
         aliases: &["ndjson"],
         contents: "one object per cell",
-        encoder: |frame| Ok(Box::new(table::Table::new(table::Style::Lines, frame))),
+        encoder: |frame| Ok(Box::new(table::TextTable::new(table::Style::Lines, frame))),
         ..TABLE
     }
     /// An Arrow IPC file with one column per dimension and attribute.

@@ -14,14 +14,14 @@ use crate::view::selection::display_name;
 #[derive(Debug)]
 pub(super) struct Records {
     header: Vec<u8>,
-    parts: Vec<Part>,
+    parts: Vec<RecordField>,
     width: u64,
     cells: u64,
 }
 
 /// A field in a record: its values, and a validity byte if it is nullable.
 #[derive(Debug)]
-struct Part {
+struct RecordField {
     bytes: usize,
     /// The value of a null cell, if the field is nullable.
     null: Option<Vec<u8>>,
@@ -46,12 +46,12 @@ impl Records {
         let fields = &frame.fields;
         let parts = fields.iter().map(|f| {
             let bytes = f.cell_bytes().ok_or_else(|| var_length(extension, f, fields))?;
-            Ok(Part {
+            Ok(RecordField {
                 bytes,
                 null: f.nullable.then(|| missing::null_cell(f.datatype, f.cell, &f.fill)),
             })
         });
-        let parts: Vec<Part> = parts.collect::<Result<_>>()?;
+        let parts: Vec<RecordField> = parts.collect::<Result<_>>()?;
         let width = parts.iter().map(|p| p.bytes as u64 + u64::from(p.null.is_some())).sum();
         Ok(Self {
             header: Vec::new(),
@@ -85,11 +85,11 @@ impl Encode for Records {
             return Err(wrong_columns());
         }
         let cells = columns.first().map_or(0, Column::len);
-        let fits = |c: &Column, p: &Part| c.data.len() == cells * p.bytes && c.offsets.is_none();
+        let fits = |c: &Column, p: &RecordField| c.data.len() == cells * p.bytes && c.offsets.is_none();
         if !columns.iter().zip(&self.parts).all(|(c, p)| fits(c, p)) {
             return Err(wrong_columns());
         }
-        if matches!(self.parts.as_slice(), [Part { null: None, .. }]) {
+        if matches!(self.parts.as_slice(), [RecordField { null: None, .. }]) {
             return Ok(columns.into_iter().next().map(|c| c.data).unwrap_or_default());
         }
         let width = usize::try_from(self.width).unwrap_or(usize::MAX);

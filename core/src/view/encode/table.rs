@@ -23,7 +23,7 @@ pub(super) enum Style {
 
 /// Encodes a table.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct TextTable {
     style: Style,
     fields: Vec<Field>,
     /// The displayed name of each field.
@@ -33,7 +33,7 @@ pub(super) struct Table {
     rows: u64,
 }
 
-impl Table {
+impl TextTable {
     pub(super) fn new(style: Style, frame: &Frame) -> Self {
         let key = |name: &String| {
             let mut key = Vec::new();
@@ -89,7 +89,7 @@ impl Table {
     }
 }
 
-impl Encode for Table {
+impl Encode for TextTable {
     fn size(&self) -> Option<u64> {
         None
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::view::chunk::Chunk;
+use crate::view::chunk::ZarrChunk;
 use crate::view::node::{Content, Node, NodeKind, Snapshot};
 use crate::view::shard::Shard;
 
@@ -11,7 +11,7 @@ use crate::view::shard::Shard;
 ///
 /// # Errors
 /// Errors of the store, and damaged fragment metadata.
-pub(super) async fn node(snapshot: &Snapshot, chunk: Chunk) -> Result<Node> {
+pub(super) async fn node(snapshot: &Snapshot, chunk: ZarrChunk) -> Result<Node> {
     let stored = match &chunk.sharding {
         Some(sharding) if chunk.starts_with_slice() => {
             let query = chunk.slice.query()?;
@@ -33,7 +33,7 @@ pub(super) async fn node(snapshot: &Snapshot, chunk: Chunk) -> Result<Node> {
     let content = match (stored, chunk.layout()?) {
         (Some(shard), _) => Content::Shard(Arc::new(chunk), Arc::new(shard)),
         (None, Some(layout)) => Content::Fixed(Arc::new(chunk.slice), Arc::new(layout)),
-        (None, None) => Content::Chunk(Arc::new(chunk)),
+        (None, None) => Content::ZarrChunk(Arc::new(chunk)),
     };
     Ok(Node {
         id,

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::query::dense::fetch::TileJob;
 use crate::query::dense::plan::{Has, Plan};
 use crate::query::dense::result::buffers::FieldBuffers;
-use crate::query::tile::{Buffer, Decoding, Input, Piece, copy_pieces};
+use crate::query::tile::{Buffer, Decoding, Input, OutputPiece, copy_pieces};
 
 /// Up to this many cells and tiles, a later read is likely to need neighbouring cells.
 pub(super) const SMALL_CELLS: usize = 4096;
@@ -27,7 +27,7 @@ pub(super) struct RunsJob<'a> {
     /// `None` if the cells get `fill`.
     input: Option<Arc<Input>>,
     fill: Arc<[u8]>,
-    pieces: Vec<Piece<'a>>,
+    pieces: Vec<OutputPiece<'a>>,
     remember: bool,
 }
 
@@ -79,7 +79,7 @@ pub(super) fn run_jobs<'a>(
                 .get(run.tile)
                 .map(|f| f.saturating_add(run.source.map_or(0, |s| s + 1)));
             if let Some(job) = number.and_then(|n| jobs.get_mut(start.saturating_add(n))) {
-                job.pieces.push(Piece {
+                job.pieces.push(OutputPiece {
                     at: run.from * width as u64,
                     out,
                 });

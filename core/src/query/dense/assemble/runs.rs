@@ -93,7 +93,7 @@ mod tests {
     use crate::format::domain::Dimension;
     use crate::format::schema::{ArrayType, Schema};
     use crate::geometry::{Grid, Order};
-    use crate::query::dense::plan::Source;
+    use crate::query::dense::plan::TileSource;
 
     fn span(first: u64, last: u64) -> Span {
         Span { first, last }
@@ -118,7 +118,7 @@ mod tests {
             for order in [Order::Row, Order::Col] {
                 let mut plan = Plan::new(&grid(), order, &spans, &[]).unwrap();
                 for t in &mut plan.tiles {
-                    let source = |(layer, inside): (usize, &[Span; 2])| Source {
+                    let source = |(layer, inside): (usize, &[Span; 2])| TileSource {
                         layer,
                         tile: 0,
                         inside: inside.to_vec(),

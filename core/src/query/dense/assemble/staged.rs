@@ -16,7 +16,7 @@ use crate::geometry::CopyPlan;
 use crate::query::dense::fetch::TileJob;
 use crate::query::dense::plan::Plan;
 use crate::query::dense::result::buffers::FieldBuffers;
-use crate::query::tile::{Buffer, Decoding, Input, Piece, copy_pieces};
+use crate::query::tile::{Buffer, Decoding, Input, OutputPiece, copy_pieces};
 
 /// Size of a batch in bytes. Decoded cells should still be in the processor's cache when they are copied.
 const BLOCK_BYTES: u64 = 8 << 20;
@@ -199,7 +199,7 @@ impl StagedTile {
             let nullable = f.validity.is_some() && input.is_nullable();
             for (buffer, out, width) in buffers.into_iter().take(1 + usize::from(nullable)) {
                 let at = self.cells.start.saturating_mul(width as u64);
-                copy_pieces(input, buffer, &mut [Piece { at, out }], d, false)?;
+                copy_pieces(input, buffer, &mut [OutputPiece { at, out }], d, false)?;
             }
             return Ok(None);
         }

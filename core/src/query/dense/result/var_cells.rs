@@ -42,7 +42,7 @@ impl VarCells {
     /// # Errors
     /// [`Error::NoMemory`].
     pub(super) fn append(&mut self, ids: &[u8], tiles: &[Arc<Column>], fill: &[u8], cpu: Cpu) -> Result<()> {
-        let source = Source { tiles, fill };
+        let source = CellSource { tiles, fill };
         let ids = ids.as_chunks::<8>().0;
         let ends = self.offsets.get_mut(self.cells + 1..).unwrap_or_default();
         let parts = ids.chunks(PART).zip(ends.chunks_mut(PART)).collect();
@@ -93,12 +93,12 @@ fn grown(data: &mut Vec<u8>, used: usize, total: u64) -> Result<&mut [u8]> {
 }
 
 /// The tiles that cells are copied from.
-struct Source<'a> {
+struct CellSource<'a> {
     tiles: &'a [Arc<Column>],
     fill: &'a [u8],
 }
 
-impl<'a> Source<'a> {
+impl<'a> CellSource<'a> {
     /// Writes the end of each cell, relative to the start of the first, and returns the last end.
     fn ends(&self, ids: &[[u8; 8]], ends: &mut [u64]) -> u64 {
         let (mut end, mut rest) = (0_u64, ends);

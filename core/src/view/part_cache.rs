@@ -11,7 +11,7 @@ pub(super) type BlockKey = (u64, u64);
 
 /// An LRU cache of parts with a budget in bytes.
 #[derive(Debug)]
-pub(super) struct Blocks {
+pub(super) struct PartCache {
     bytes_max: u64,
     state: Mutex<State>,
 }
@@ -31,7 +31,7 @@ struct Slot {
     bytes: u64,
 }
 
-impl Blocks {
+impl PartCache {
     pub(super) fn new(bytes_max: u64) -> Self {
         Self {
             bytes_max,
@@ -39,7 +39,7 @@ impl Blocks {
         }
     }
 
-    /// The slot of a part. A caller that locks an empty slot computes the part and then calls [`Blocks::made`].
+    /// The slot of a part. A caller that locks an empty slot computes the part and then calls [`PartCache::made`].
     pub(super) fn cell(&self, key: BlockKey) -> Arc<AsyncMutex<Option<Bytes>>> {
         let mut state = self.lock();
         let slot = state.slots.remove(&key).unwrap_or_default();
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn the_least_recently_used_part_is_evicted() {
-        let blocks = Blocks::new(100);
+        let blocks = PartCache::new(100);
         for i in 0..3 {
             let cell = blocks.cell((1, i));
             *cell.try_lock().unwrap() = Some(Bytes::from_static(b"x"));
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn make_room_evicts_parts_in_advance() {
-        let blocks = Blocks::new(200);
+        let blocks = PartCache::new(200);
         for i in 0..2 {
             *blocks.cell((1, i)).try_lock().unwrap() = Some(Bytes::from_static(b"x"));
             blocks.made((1, i), 90);
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn readers_share_one_slot() {
-        let blocks = Blocks::new(100);
+        let blocks = PartCache::new(100);
         assert!(Arc::ptr_eq(&blocks.cell((1, 0)), &blocks.cell((1, 0))));
         blocks.failed((1, 0));
         assert!(blocks.cell((1, 0)).try_lock().unwrap().is_none());
