@@ -38,7 +38,10 @@ impl Building {
         }
         outside_of_arrays(to).await?;
         if !to.context.vfs.list(&to.path).await.with_context(what)?.is_empty() {
-            bail!("{}: already exists; choose another name or remove it first", to.url);
+            bail!(
+                "cannot create {}: already exists; choose another name or remove it first",
+                to.url
+            );
         }
         let Some(path) = to.local() else {
             let staging = Staging::new(Arc::clone(&to.context.vfs), &to.path);
@@ -55,13 +58,13 @@ impl Building {
         };
         if path.is_file() {
             bail!(
-                "{}: already exists and is a file; choose another name or remove it first",
+                "cannot create {}: already exists and is a file; choose another name or remove it first",
                 to.url
             );
         }
         if path.is_symlink() && !path.exists() {
             bail!(
-                "{}: is a link to something that does not exist; choose another name or remove the link first",
+                "cannot create {}: is a link to something that does not exist; choose another name or remove the link first",
                 to.url
             );
         }

@@ -32,7 +32,7 @@ pub(crate) async fn copy(env: &Env, args: &Copy) -> Result<()> {
         .await
         .with_context(what)?;
     if files.is_empty() {
-        bail!("{}: there is nothing to copy; check the path", args.src);
+        bail!("cannot copy {}: there is nothing to copy; check the path", args.src);
     }
     let building = Building::start(&to).await?;
     let copied = async {
@@ -107,8 +107,8 @@ fn moved(member: &Member, inside: &str, group: &str, to: &Place) -> Vec<GroupCha
 /// Prints that a member was not copied, because it is outside the source.
 fn warn_not_copied(group: &Place, member: &Member) {
     let (name, uri) = (member.name.as_deref().unwrap_or(&member.uri), &member.uri);
-    show::complaint(format_args!(
-        "hyperslab: {}: member '{name}' was not copied and still refers to {uri}; copy it too, and add the copy with \
+    show::warning(format_args!(
+        "{}: member '{name}' was not copied and still refers to {uri}; copy it too, and add the copy with \
          `hyperslab group add`",
         group.url.trim_end_matches('/')
     ));

@@ -10,7 +10,7 @@ use hyperslab::vfs::redact;
 
 use crate::ls::{identity, member_place, with_or_without_key};
 use crate::store::{Env, Place};
-use crate::{errors, show, time_args};
+use crate::{errors, time_args};
 
 /// An array that a command runs on.
 pub(crate) struct Target {
@@ -36,7 +36,7 @@ pub(crate) async fn for_each_array(env: &Env, url: &str, act: impl AsyncFn(&Targ
     let mut found = Found::default();
     collect(env, &place, FOLDER_DEPTH_MAX, &mut found).await?;
     if found.arrays.is_empty() && found.bad.is_empty() {
-        bail!("{url}: the group has no arrays; add one with `hyperslab group add`");
+        bail!("cannot read {url}: the group has no arrays; add one with `hyperslab group add`");
     }
     let mut bad = found.bad;
     for url in found.arrays {
@@ -46,8 +46,7 @@ pub(crate) async fn for_each_array(env: &Env, url: &str, act: impl AsyncFn(&Targ
         }
     }
     let Some(last) = bad.pop() else { return Ok(()) };
-    bad.iter()
-        .for_each(|e| show::complaint(format_args!("hyperslab: {}", errors::sentence(e))));
+    bad.iter().for_each(errors::print);
     Err(last)
 }
 
@@ -67,7 +66,7 @@ async fn collect(env: &Env, place: &Place, depth: usize, found: &mut Found) -> R
     }
     if depth == 0 {
         bail!(
-            "{}: groups are nested more than {FOLDER_DEPTH_MAX} levels deep; name a group further down",
+            "cannot list {}: groups are nested more than {FOLDER_DEPTH_MAX} levels deep; name a group further down",
             place.url
         );
     }
@@ -96,7 +95,7 @@ async fn collect(env: &Env, place: &Place, depth: usize, found: &mut Found) -> R
                 }
             }
             Ok(None) => found.bad.push(anyhow!(
-                "{}: this member of the group does not exist; restore it, or remove it with `hyperslab group rm`",
+                "cannot open {}: this member of the group does not exist; restore it, or remove it with `hyperslab group rm`",
                 at.url
             )),
             Err(error) => found.bad.push(error.into()),

@@ -88,7 +88,10 @@ async fn resolve(group: &str, member: &str, name: Option<String>) -> Result<Grou
         (place, kind) = look(group.join(member)).await?;
     }
     let kind = kind.with_context(|| {
-        format!("{member}: no array or group found, neither from the current folder nor in the group's; check the path")
+        format!(
+            "cannot add {member}: no array or group found, neither from the current folder nor in the group's; check the \
+             path"
+        )
     })?;
     let uri = place.location();
     let inside = path_within(&group.location(), &uri).filter(|path| !path.is_empty());

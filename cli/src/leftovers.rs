@@ -44,10 +44,12 @@ pub(crate) fn remove(folder: &Path) {
             fs::remove_file(&path)
         };
         let path = path.display();
-        show::complaint(match removed {
-            Ok(()) => format!("hyperslab: removed {path}, which a killed command left"),
-            Err(error) => format!("hyperslab: cannot remove {path}, which a killed command left: {error}"),
-        });
+        match removed {
+            Ok(()) => show::note(format_args!("removed {path}, which a killed command left")),
+            Err(error) => show::warning(format_args!(
+                "cannot remove {path}, which a killed command left: {error}"
+            )),
+        }
     }
 }
 

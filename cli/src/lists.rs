@@ -1,5 +1,7 @@
 //! Lists in options: values separated by commas. A value with a comma in it is quoted, as in a CSV.
 
+use crate::errors::invalid;
+
 /// Splits a list into its values. Quotes inside a quoted value are doubled.
 ///
 /// # Errors
@@ -33,7 +35,7 @@ pub(crate) fn split(option: &str, lists: Option<&mut Vec<String>>) -> Result<(),
     let each = lists.iter().map(|list| values(list));
     let all = each
         .collect::<Result<Vec<_>, _>>()
-        .map_err(|why| format!("{option}: {why}"))?;
+        .map_err(|why| invalid(option, why))?;
     *lists = all.concat();
     Ok(())
 }
@@ -42,9 +44,8 @@ pub(crate) fn split(option: &str, lists: Option<&mut Vec<String>>) -> Result<(),
 pub(crate) fn split_names(option: &str, mut lists: Option<&mut Vec<String>>) -> Result<(), String> {
     split(option, lists.as_deref_mut())?;
     if lists.is_some_and(|names| names.iter().any(|name| name.trim().is_empty())) {
-        return Err(format!(
-            "{option}: a name in the list is empty; the unnamed attribute is called data"
-        ));
+        let why = "a name in the list is empty; the unnamed attribute is called data";
+        return Err(invalid(option, why));
     }
     Ok(())
 }

@@ -100,8 +100,8 @@ async fn consolidate_one(env: &Env, Target { url, prefix }: &Target, args: &Cons
         show::line(format_args!("{prefix}{name}"))?;
     }
     for name in &done.dropped {
-        show::complaint(format_args!(
-            "hyperslab: note: {url}: attribute '{name}' was dropped or has another type now, so the merged fragments do \
+        show::note(format_args!(
+            "{url}: attribute '{name}' was dropped or has another type now, so the merged fragments do \
              not hold its earlier values; reads of earlier moments show its fill value"
         ));
     }

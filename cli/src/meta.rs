@@ -37,8 +37,12 @@ pub(crate) async fn meta(env: &Env, command: &Meta) -> Result<()> {
             let known = || all.keys().cloned().collect::<Vec<_>>().join(", ");
             let [values, _] = numpy_keys(key);
             let found = all.get(key).or_else(|| all.get(&values));
-            let found = found
-                .with_context(|| format!("{array}: there is no metadata key '{key}'; the keys are {}", known()))?;
+            let found = found.with_context(|| {
+                format!(
+                    "cannot read {array}: there is no metadata key '{key}'; the keys are {}",
+                    known()
+                )
+            })?;
             show::value(&text(found))
         }
         Meta::Set {
@@ -63,7 +67,9 @@ pub(crate) async fn meta(env: &Env, command: &Meta) -> Result<()> {
             let [values, shape] = numpy_keys(key);
             let entries: Vec<Entry> = removals(&all, [key.clone(), values, shape]).collect();
             if entries.is_empty() {
-                bail!("{array}: there is no metadata key '{key}'; list the keys with `hyperslab meta ls {array}`");
+                bail!(
+                    "cannot change {array}: there is no metadata key '{key}'; list the keys with `hyperslab meta ls {array}`"
+                );
             }
             write(env, array, &entries, *timestamp).await
         }

@@ -41,7 +41,7 @@ pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
     let array = env.open(url, time_args::window(None)?).await?;
     ensure!(
         array.schema().is_dense(),
-        "{url}: overviews need a dense array, and this one is sparse"
+        "cannot create overviews of {url}: they need a dense array, and this one is sparse"
     );
     ensure!(
         args.factors.iter().all(|f| *f > 1),
@@ -49,7 +49,7 @@ pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
     );
     let domain = array
         .non_empty_domain()
-        .with_context(|| format!("{url}: nothing has been written"))?;
+        .with_context(|| format!("cannot create overviews of {url}: nothing has been written"))?;
     let metadata = array.metadata().await?;
     let fields = numbers(array.schema());
     let fields: Vec<Field> = fields
@@ -58,7 +58,7 @@ pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
         .collect();
     ensure!(
         !fields.is_empty(),
-        "{url}: no attribute has one number per cell; overviews need one"
+        "cannot create overviews of {url}: no attribute has one number per cell; overviews need one"
     );
     let factors: BTreeSet<u64> = args.factors.iter().copied().collect();
     for factor in &factors {
@@ -66,7 +66,7 @@ pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
         let there = object_type(&place.context, &place.path).await?;
         ensure!(
             there.is_none(),
-            "{}: already exists; remove it first, or leave out its factor",
+            "cannot create {}: already exists; remove it first, or leave out its factor",
             place.url
         );
     }

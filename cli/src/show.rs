@@ -7,7 +7,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use anyhow::{Context as _, Result};
 use hyperslab::internals::scalar::json_word;
 use hyperslab::internals::view::selection::display_name;
-use hyperslab::internals::{escape, printable};
+use hyperslab::internals::{coloured_message, escape, printable};
 use hyperslab::schema::{Attribute, Dimension};
 use hyperslab::vfs::redact;
 use hyperslab::{CellCount, Datatype, Scalar, ScalarRange};
@@ -35,6 +35,21 @@ fn print(text: &str) -> Result<()> {
 /// panic.
 pub(crate) fn complaint(text: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{}", printable(&redact(&text.to_string()), &[]));
+}
+
+/// Prints a report or a message whose labels are coloured on a terminal. Ignores write errors.
+pub(crate) fn styled(text: impl Display) {
+    let _ = writeln!(anstream::stderr().lock(), "{text}");
+}
+
+/// Prints a warning: the result may not be what was meant.
+pub(crate) fn warning(text: impl Display) {
+    styled(coloured_message("warning", &text.to_string()));
+}
+
+/// Prints a note: what else the command did.
+pub(crate) fn note(text: impl Display) {
+    styled(coloured_message("note", &text.to_string()));
 }
 
 /// Prints rows with their columns aligned.

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use hyperslab::internals::Report;
+
 use crate::leftovers;
 use crate::staging::Staging;
 use crate::undo::Undo;
@@ -42,9 +44,10 @@ pub(crate) fn install() {
         }
         if stays {
             crate::progress::clear();
-            crate::show::complaint(format_args!(
-                "hyperslab: interrupted; the change may be partly or fully applied; check with `hyperslab info`"
-            ));
+            crate::show::styled(
+                Report::from("interrupted: the change may be partly or fully applied; check with `hyperslab info`")
+                    .coloured(),
+            );
         }
         std::process::exit(if ENDLESS.load(Ordering::Relaxed) { 0 } else { 130 });
     };

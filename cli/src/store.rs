@@ -199,8 +199,8 @@ pub(crate) fn key(file: Option<&Path>) -> Result<Option<Key>> {
     let key = Key::parse(&bytes).ok_or_else(|| usage("--key-file", none()))?;
     if hyperslab::internals::vfs::readable_by_everyone(file) {
         let file = file.display();
-        show::complaint(format_args!(
-            "hyperslab: warning: every user of this machine can read the key in {file}; run `chmod 600 {file}`"
+        show::warning(format_args!(
+            "every user of this machine can read the key in {file}; run `chmod 600 {file}`"
         ));
     }
     Ok(Some(key))

@@ -56,7 +56,7 @@ async fn verify_one(env: &Env, url: &str, args: &Verify) -> Result<()> {
     let (files, tiles) = (show::count(files, "file"), show::count(tiles, "tile"));
     let seen = format!("{files}, {tiles}, {} read", sizes::show(bytes));
     if let Some(failures) = failures.summary(&seen) {
-        return Err(Reported(format!("{url}: {failures}")).into());
+        return Err(Reported(format!("cannot verify {url}: {failures}")).into());
     }
     let fragments = show::count(array.fragments().len() as u64, "fragment");
     show::line(format_args!(

@@ -121,7 +121,7 @@ fn hint(path: &str, what: &str) -> String {
     if what.is_empty() {
         String::new()
     } else {
-        format!(" ({what})")
+        format!(": {what}")
     }
 }
 

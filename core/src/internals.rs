@@ -2,6 +2,7 @@
 
 pub use crate::error::AtPath;
 pub use crate::printable::printable;
+pub use crate::report::{Report, coloured_message};
 
 /// Opening and creating arrays, and the listing behind them.
 pub mod array {

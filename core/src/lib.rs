@@ -197,6 +197,8 @@ pub mod maintain;
 pub mod metadata;
 mod printable;
 mod query;
+#[cfg(feature = "internals")]
+mod report;
 mod scalar;
 pub mod schema;
 pub mod schema_json;

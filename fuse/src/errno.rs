@@ -64,6 +64,9 @@ impl std::fmt::Display for FsError {
     }
 }
 
+// Display includes the error of the engine.
+impl std::error::Error for FsError {}
+
 /// The error number of a failure.
 ///
 /// An invalid name is `ENOENT`, because shells and tools probe names and continue after that error. The reason is in

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::Parser;
 use fuser::{Session, SessionACL};
 use hyperslab::blocking::block_on;
-use hyperslab::internals::{calendar, printable};
+use hyperslab::internals::{Report, calendar, coloured_message, printable};
 use hyperslab::view::{Source, parse_time};
 use hyperslab::{Array, Context, Key, OpenOptions, Window, vfs};
 use hyperslab_fuse::adapter::Adapter;
@@ -113,12 +113,7 @@ fn main() -> ExitCode {
         // The background process has printed the reason.
         Ok(None) => ExitCode::FAILURE,
         Err(e) => {
-            // A failed write to standard error cannot be reported.
-            let _ = writeln!(
-                std::io::stderr(),
-                "fuse-mount: {}",
-                printable(&vfs::redact(&format!("{e:#}")), &['\n'])
-            );
+            print(&Report::new(e.as_ref()).coloured());
             ExitCode::FAILURE
         }
     }
@@ -137,7 +132,7 @@ impl Args {
                 // Handled by the system, or always true.
                 _ if is_of_the_system(&option) => {}
                 _ => bail!(
-                    "-o {option}: unknown option; use allow_other, background, at=T, key_file=FILE, log_file=FILE, \
+                    "invalid value for -o: unknown option {option}; use allow_other, background, at=T, key_file=FILE, log_file=FILE, \
                      or the generic options of mount(8)"
                 ),
             }
@@ -238,7 +233,7 @@ fn serve(
 fn open(args: &Args) -> Result<FileSystem> {
     let (store, path) = vfs::open_url(&args.source).with_context(|| format!("cannot open {}", args.source))?;
     let window = match &args.at {
-        Some(time) => Window::at(parse_time(time).context("--at")?),
+        Some(time) => Window::at(parse_time(time).context("invalid value for --at")?),
         None => Window::ALL,
     };
     let key = args.key_file.as_deref().map(key).transpose()?;
@@ -256,7 +251,7 @@ fn open(args: &Args) -> Result<FileSystem> {
         .to_owned();
     if vfs::local_path(&args.source).is_some_and(Path::is_file) {
         bail!(
-            "{} is a file; give an array, a group or a folder of arrays",
+            "cannot mount {}: it is a file; give an array, a group or a folder of arrays",
             args.source
         );
     }
@@ -275,7 +270,7 @@ fn open(args: &Args) -> Result<FileSystem> {
     if args.at.is_some() {
         warn_if_nothing_was_written(&source);
     }
-    FileSystem::new(source, seconds(args.ttl)?).map_err(|e| anyhow::anyhow!("cannot open {}: {e}", args.source))
+    FileSystem::new(source, seconds(args.ttl)?).with_context(|| format!("cannot open {}", args.source))
 }
 
 /// Warns if the source is an array that was first written after the time of the mount. Such a mount looks like that of an
@@ -289,18 +284,23 @@ fn warn_if_nothing_was_written(source: &Source) {
     // A folder or a group is no array, and the mount reports other errors itself.
     if let Ok(Some(first_ms)) = opened {
         let time = calendar::format_milliseconds(first_ms);
-        let _ = writeln!(
-            std::io::stderr(),
-            "fuse-mount: warning: nothing was written to this array until the time of --at, so the mount shows no cells; \
-             the first write is of {time}"
+        let why = format!(
+            "nothing was written to this array until the time of --at, so the mount shows no cells; the first write is of \
+             {time}"
         );
+        print(&coloured_message("warning", &why));
     }
 }
 
 /// Opens the log file.
 fn log(file: &Path) -> Result<File> {
     let opened = File::options().append(true).create(true).open(file);
-    opened.with_context(|| format!("--log-file {}: cannot open the file for appending", file.display()))
+    opened.with_context(|| format!("cannot append to the log file {}", file.display()))
+}
+
+/// Prints lines on standard error, with colours on a terminal. A failed write cannot be reported.
+fn print(lines: &str) {
+    let _ = writeln!(anstream::stderr(), "{lines}");
 }
 
 /// Reports data that cannot be read.
@@ -314,11 +314,12 @@ fn report(path: &str, refusal: &FsError) {
 fn key(file: &Path) -> Result<Key> {
     let shown = file.display();
     let bytes = std::fs::read(file).with_context(|| format!("cannot read the key in {shown}"))?;
-    let key = Key::parse(&bytes)
-        .with_context(|| format!("{shown} does not contain a key; a key is 32 bytes or 64 hex digits"))?;
+    let key = Key::parse(&bytes).with_context(|| {
+        format!("invalid value for --key-file: {shown} does not contain a key; a key is 32 bytes or 64 hex digits")
+    })?;
     if hyperslab::internals::vfs::readable_by_everyone(file) {
         let why = format!("every user of this machine can read the key in {shown}; run `chmod 600 {shown}`");
-        let _ = writeln!(std::io::stderr(), "fuse-mount: warning: {why}");
+        print(&coloured_message("warning", &why));
     }
     Ok(key)
 }

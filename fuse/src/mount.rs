@@ -37,7 +37,10 @@ pub fn prepare(place: &Path, source: Option<&Path>) -> Result<PathBuf> {
     // The kernel may answer `stat` on a disconnected mount from its cache.
     let there = std::fs::read_dir(place).map(drop);
     if there.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::NotFound) {
-        bail!("{} does not exist; create the folder first", place.display());
+        bail!(
+            "cannot mount at {}: it does not exist; create the folder first",
+            place.display()
+        );
     }
     if there.is_err_and(|e| e.raw_os_error() == Some(rustix::io::Errno::NOTCONN.raw_os_error())) {
         // A disconnected mount cannot be canonicalized, but its parent can.
@@ -53,7 +56,7 @@ pub fn prepare(place: &Path, source: Option<&Path>) -> Result<PathBuf> {
             .map_or_else(|| parent.clone(), |name| parent.join(name));
         if device(&full)?.is_none() {
             bail!(
-                "{} is a disconnected mount of another program; run `umount` first",
+                "cannot mount at {}: it is a disconnected mount of another program; run `umount` first",
                 place.display()
             );
         }
@@ -66,7 +69,7 @@ pub fn prepare(place: &Path, source: Option<&Path>) -> Result<PathBuf> {
     let mut names = std::fs::read_dir(&full).with_context(|| format!("cannot mount at {}", place.display()))?;
     if names.next().is_some() {
         bail!(
-            "{} is not empty; the mount would hide its contents. Choose an empty folder",
+            "cannot mount at {}: it is not empty, and the mount would hide its contents; choose an empty folder",
             place.display()
         );
     }
@@ -74,9 +77,9 @@ pub fn prepare(place: &Path, source: Option<&Path>) -> Result<PathBuf> {
         && (source.starts_with(&full) || full.starts_with(&source))
     {
         bail!(
-            "{} and {} overlap; choose a mount point outside the source",
-            source.display(),
-            full.display()
+            "cannot mount at {}: it overlaps with {}; choose a mount point outside the source",
+            full.display(),
+            source.display()
         );
     }
     Ok(full)
@@ -128,7 +131,7 @@ fn direct(place: &Path, name: &str, allow_other: bool) -> Result<OwnedFd> {
         .read(true)
         .write(true)
         .open("/dev/fuse")
-        .context("cannot open /dev/fuse; is the fuse module loaded?")?;
+        .context("cannot open /dev/fuse; load the kernel's fuse module with `modprobe fuse`")?;
     let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     let mode = FileType::Directory.as_raw_mode();
     let other = if allow_other { ",allow_other" } else { "" };
@@ -167,7 +170,10 @@ fn helped(place: &Path, name: &str, allow_other: bool) -> Result<OwnedFd> {
     let status = child.wait()?;
     match fd? {
         Some(fd) if status.success() => Ok(fd),
-        _ => bail!("fusermount3 failed to mount at {}", place.display()),
+        _ => bail!(
+            "cannot mount at {}: fusermount3 failed; its message above says why",
+            place.display()
+        ),
     }
 }
 

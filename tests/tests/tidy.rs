@@ -290,6 +290,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("vfs", &["limits", "sort", "error", "cpu", "cache", "blocking"]),
     ("context", &["limits", "vfs", "cpu", "cache"]),
+    ("report", &["error", "printable", "vfs"]),
     (
         "schema_json",
         &[

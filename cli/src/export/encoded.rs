@@ -60,7 +60,7 @@ pub(super) async fn export(job: &Job, format: Format, args: &Export) -> Result<(
     let expected = encoder.size().unwrap_or(written);
     ensure!(
         written == expected,
-        "{}: wrote {written} bytes instead of {expected}, because the array changed during the export; run it again",
+        "cannot write {}: wrote {written} bytes instead of {expected}, because the array changed during the export; run it again",
         job.url
     );
     file.finish()

@@ -133,8 +133,8 @@ async fn warn_no_writes(env: &Env, place: &Place, array: &Array) -> Result<()> {
     } else {
         format!("from {from} until {asked}")
     };
-    show::complaint(format_args!(
-        "hyperslab: {}: nothing was written {window}, so the export is empty or has only fill values; the writes date \
+    show::warning(format_args!(
+        "{}: nothing was written {window}, so the export is empty or has only fill values; the writes date \
          from {} to {}",
         place.url,
         time_args::iso(first),

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use hyperslab::group::object_type;
+use hyperslab::internals::Report;
 use hyperslab::internals::limits::FOLDER_DEPTH_MAX;
 use hyperslab::vfs::redact;
 
@@ -34,7 +35,10 @@ pub(crate) async fn ls(env: &Env, args: &Ls, deep: bool) -> Result<()> {
     let mut walk = Walk::new(env, deep);
     let top = walk.item(&place, &redact(&args.path), kind, depth).await?;
     let Some(top) = top else {
-        bail!("{}: there is no array, group or folder; check the path", args.path)
+        bail!(
+            "cannot list {}: there is no array, group or folder; check the path",
+            args.path
+        )
     };
     print(&top, args.json, deep)?;
     let mut bad = Vec::new();
@@ -46,7 +50,7 @@ pub(crate) async fn ls(env: &Env, args: &Ls, deep: bool) -> Result<()> {
     bad.extend(walk.ended);
     let Some(last) = bad.pop() else { return Ok(()) };
     bad.iter()
-        .for_each(|problem| show::complaint(format_args!("hyperslab: {problem}")));
+        .for_each(|problem| show::styled(Report::from(problem.as_str()).coloured()));
     bail!(last)
 }
 

@@ -1,13 +1,13 @@
 use crate::{Shell, int16s, npy};
 
-/// Checks that the command fails with this exit code, in one line with these words, and creates nothing.
+/// Checks that the command fails with this exit code, in one error with these words, and creates nothing.
 #[track_caller]
 pub(crate) fn check(shell: &Shell, line: &str, code: i32, words: &[&str]) {
     let before = shell.names();
     let (got, error) = shell.fails(line);
     assert_eq!(got, code, "{line}: {error}");
     assert!(
-        error.starts_with("hyperslab: ") && error.trim_end().lines().count() == 1,
+        error.starts_with("error: ") && error.trim_end().lines().count() == 1,
         "{line}: {error}"
     );
     for word in words {
@@ -29,7 +29,7 @@ fn an_unwritable_error_message_is_no_panic() {
 }
 
 #[test]
-fn errors_are_one_line_and_leave_no_files() {
+fn errors_say_what_and_why_and_leave_no_files() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
     shell.file("short.npy", npy("'<i2'", "(3, 4)", &int16s(5)));
@@ -126,7 +126,10 @@ fn wrong_usage_is_code_2() {
     check(&shell, "import in.npy b --filters zsdt:5", 2, &["--filters", "zsdt"]);
     check(&shell, "evolve a", 2, &["--add-attr"]);
     let (_, error) = shell.fails("consolidate a --mode all");
-    assert!(error.ends_with("array-meta] (try --help)\n"), "{error}");
+    assert!(
+        error.ends_with("; one of fragments, fragment-meta, commits, array-meta\n"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -229,7 +232,7 @@ fn a_listing_with_a_key_includes_unencrypted_arrays() {
         assert_eq!(listed.matches("3 × 4").count(), times, "{command}: {listed}");
     }
     let output = shell.run("--key-file other tree f", b"");
-    let error = String::from_utf8_lossy(&output.stderr);
+    let error = crate::in_lines(&output.stderr);
     assert!(!output.status.success(), "{error}");
     assert!(error.contains("f/hidden: ") && error.lines().count() == 1, "{error}");
 }
@@ -275,7 +278,7 @@ fn an_export_without_room_is_refused_before_it_is_written() {
         let limit = r#"ulimit -f 100 && exec "$@""#;
         limited.args(["-c", limit, "sh", program, "export", array, "out.bin", "--select", ":"]);
         let output = limited.output().unwrap();
-        let error = String::from_utf8_lossy(&output.stderr);
+        let error = crate::in_lines(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{array}: {output:?}");
         for words in [
             "cannot write out.bin: it needs at least ",

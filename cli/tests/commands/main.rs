@@ -115,7 +115,7 @@ impl Shell {
         serde_json::from_str(&self.ok(&format!("schema {array}"))).unwrap()
     }
 
-    /// Exit code and standard error of a run that must fail.
+    /// Exit code and standard error of a run that must fail, with each error in one line.
     #[track_caller]
     fn fails(&self, line: &str) -> (i32, String) {
         let output = self.run(line, b"");
@@ -125,8 +125,14 @@ impl Shell {
             "hyperslab {line} prints {}",
             String::from_utf8_lossy(&output.stdout)
         );
-        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+        (output.status.code().unwrap(), in_lines(&output.stderr))
     }
+}
+
+/// What standard error holds, with the three lines of each error joined to `error: what: why; what to try`.
+fn in_lines(stderr: &[u8]) -> String {
+    let text = String::from_utf8(stderr.to_vec()).unwrap();
+    text.replace("\n  why: ", ": ").replace("\n  try: ", "; ")
 }
 
 fn words(line: &str) -> Vec<String> {

@@ -35,12 +35,9 @@ fn failure(url: &str, settings: &[(&str, &str)]) -> String {
         info.env_remove(name);
     }
     let output = info.envs(settings.iter().copied()).output().unwrap();
-    let error = String::from_utf8(output.stderr).unwrap();
+    let error = crate::in_lines(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{error}");
-    assert!(
-        error.starts_with("hyperslab: ") && error.lines().count() == 1,
-        "{error}"
-    );
+    assert!(error.starts_with("error: ") && error.lines().count() == 1, "{error}");
     assert!(error.contains(url), "{error}");
     error
 }

@@ -255,7 +255,7 @@ fn a_merge_names_the_attributes_that_it_does_not_keep() {
     shell.ok("write a new.csv --timestamp 300");
     let note = told("consolidate a");
     assert!(
-        note.starts_with("hyperslab: note: a: attribute 'v' was dropped") && note.lines().count() == 1,
+        note.starts_with("note: a: attribute 'v' was dropped") && note.lines().count() == 1,
         "{note}"
     );
     let past = shell.ok("export a - --format csv --at 150");
