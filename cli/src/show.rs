@@ -31,13 +31,8 @@ fn print(text: &str) -> Result<()> {
     writeln!(io::stdout().lock(), "{text}").context("cannot write to standard output")
 }
 
-/// Prints a message on standard error, without the secrets of URLs. Ignores write errors, on which `eprintln!` would
-/// panic.
-pub(crate) fn complaint(text: impl Display) {
-    let _ = writeln!(io::stderr().lock(), "{}", printable(&redact(&text.to_string()), &[]));
-}
-
-/// Prints a report or a message whose labels are coloured on a terminal. Ignores write errors.
+/// Prints a report or a message on standard error, with its colours only on a terminal. Ignores write errors, on which
+/// `eprintln!` would panic.
 pub(crate) fn styled(text: impl Display) {
     let _ = writeln!(anstream::stderr().lock(), "{text}");
 }

@@ -45,8 +45,13 @@ impl Report {
         if causes().any(|e| e.downcast_ref().is_some_and(Error::wants_key)) {
             report.advise("give the key with --key-file FILE");
         }
-        if let Some(remedy) = causes().find_map(|e| system_remedy(e.downcast_ref()?)) {
+        let kind = |e: &(dyn StdError + 'static)| Some(e.downcast_ref::<io::Error>()?.kind());
+        let kind = causes().find_map(kind);
+        if let Some(remedy) = kind.and_then(system_remedy) {
             report.advise(remedy);
+        }
+        if report.remedy.is_empty() && kind == Some(io::ErrorKind::NotFound) {
+            report.advise("check the path");
         }
         report
     }
@@ -168,8 +173,8 @@ fn cut(message: &str, at: usize) -> (&str, &str) {
 }
 
 /// Advice for errors of the operating system.
-fn system_remedy(error: &io::Error) -> Option<&'static str> {
-    Some(match error.kind() {
+fn system_remedy(kind: io::ErrorKind) -> Option<&'static str> {
+    Some(match kind {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
             "free some space, or use another disk"
         }
@@ -183,6 +188,7 @@ fn system_remedy(error: &io::Error) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Malformed;
 
     fn parts(text: &str) -> (String, String, String) {
         let report = Report::from(text);
@@ -219,6 +225,70 @@ mod tests {
             wanted: true,
         });
         assert_eq!(report.remedy, "give the key with --key-file FILE");
+    }
+
+    #[test]
+    fn every_kind_of_error_has_a_report() {
+        let path = || "a/f".to_owned();
+        let malformed = Malformed::new("footer", 8, "it ends early");
+        let missing = io::Error::from(io::ErrorKind::NotFound);
+        for (error, expected) in [
+            (
+                Error::not_found("a/__schema/s", ""),
+                "a/__schema/s: not found: the array or group refers to it; open it again, and if that fails, restore the \
+                 file from a backup",
+            ),
+            (
+                Error::AlreadyExists { path: path() },
+                "a/f: already exists; choose another name or remove it first",
+            ),
+            (
+                Error::Corrupt {
+                    path: path(),
+                    malformed,
+                },
+                "a/f: corrupt footer at byte 8: it ends early; restore the file from a backup",
+            ),
+            (
+                Error::UnsupportedVersion {
+                    path: path(),
+                    found: 99,
+                    supported: 22,
+                },
+                "a/f: format version 99 is newer than 22, the newest this release reads; upgrade Hyperslab",
+            ),
+            (
+                Error::Unsupported("a/f: writing; write elsewhere".into()),
+                "not supported: a/f: writing; write elsewhere",
+            ),
+            (Error::invalid("no change; name one"), "no change; name one"),
+            (
+                Error::Cell {
+                    cell: 3,
+                    why: "x = 9 is outside".into(),
+                },
+                "cell 3, counted from 0: x = 9 is outside",
+            ),
+            (
+                Error::LimitExceeded {
+                    what: "bytes of a tile".into(),
+                    found: 9,
+                    limit: 8,
+                },
+                "bytes of a tile: 9 exceeds the limit of 8",
+            ),
+            (
+                Error::NoMemory {
+                    what: "a tile".into(),
+                    bytes: 9,
+                },
+                "a tile: cannot allocate 9 bytes; select fewer cells, or read in batches",
+            ),
+            (Error::Cancelled, "cancelled"),
+            (Error::io("a/f", missing), "a/f: entity not found; check the path"),
+        ] {
+            assert_eq!(Report::new(&error).sentence(), expected);
+        }
     }
 
     #[test]

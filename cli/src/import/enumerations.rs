@@ -41,8 +41,8 @@ pub(super) fn merged(name: &str, dictionaries: &[&ArrayRef], ordered: bool) -> R
         values.append(&column.picked(&new));
     }
     if ordered && !is_ordered {
-        show::complaint(format_args!(
-            "hyperslab: column '{name}': its dictionaries list the values in different orders, so the enumeration is not \
+        show::note(format_args!(
+            "column '{name}': its dictionaries list the values in different orders, so the enumeration is not \
              ordered; to keep the order, unify them first, for example with pyarrow's `unify_dictionaries`"
         ));
     }

@@ -151,8 +151,8 @@ fn free_name(name: String, columns: &[Named]) -> String {
     }
     let numbered = (1_u64..).map(|n| format!("{name}_{n}"));
     let free = numbered.into_iter().find(|n| !is_taken(n)).unwrap_or_default();
-    show::complaint(format_args!(
-        "hyperslab: there is a column '{name}', so the dimension that would have this name is called '{free}'; choose \
+    show::note(format_args!(
+        "there is a column '{name}', so the dimension that would have this name is called '{free}'; choose \
          other dimensions with --dims"
     ));
     free

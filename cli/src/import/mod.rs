@@ -110,8 +110,8 @@ async fn fill(env: &Env, args: &Import, mut table: Table, later: Option<Later>, 
         .collect();
     if !entries.is_empty() {
         let keys: Vec<&str> = entries.iter().map(|e| e.key.as_str()).collect();
-        show::complaint(format_args!(
-            "hyperslab: stored as metadata, because they have fewer axes than the cells: {}; read them with `hyperslab meta \
+        show::note(format_args!(
+            "stored as metadata, because they have fewer axes than the cells: {}; read them with `hyperslab meta \
              get ARRAY KEY`",
             keys.join(", ")
         ));

@@ -14,8 +14,8 @@ pub(super) fn refusal(name: &str, odd: &Odd) -> Error {
 pub(super) fn warn_of_losses(name: &str, column: &Named) {
     let Values::Seen(guess) = &column.values else { return };
     if let Some(Odd { line, text, .. }) = guess.zero_led() {
-        show::complaint(format_args!(
-            "hyperslab: warning: line {line}, column '{name}': '{text}' is imported as a number, without its \
+        show::warning(format_args!(
+            "line {line}, column '{name}': '{text}' is imported as a number, without its \
              leading zeros; keep them with --types {name}=string_ascii"
         ));
     }
@@ -25,8 +25,8 @@ pub(super) fn warn_of_losses(name: &str, column: &Named) {
         } else {
             ""
         };
-        show::complaint(format_args!(
-            "hyperslab: warning: line {line}, column '{name}': '{text}' is imported in UTC, without its offset{others}; \
+        show::warning(format_args!(
+            "line {line}, column '{name}': '{text}' is imported in UTC, without its offset{others}; \
              accept that with --types {name}={}, or keep the text with --types {name}=string_ascii",
             guess.datatype()
         ));
@@ -88,8 +88,8 @@ pub(super) fn check_text(name: &str, guess: &Guess) -> Result<()> {
         Kind::Floats | Kind::PlainNumbers | Kind::Whole => format!("accept the rounding with --types {name}=float64"),
         _ => "clear such cells to get a column with nulls".to_owned(),
     };
-    show::complaint(format_args!(
-        "hyperslab: warning: {}; the column is imported as text: {otherwise}, or confirm that it is text with --types \
+    show::warning(format_args!(
+        "{}; the column is imported as text: {otherwise}, or confirm that it is text with --types \
          {name}=string_utf8",
         odd_cell(name, &odd)
     ));

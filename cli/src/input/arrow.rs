@@ -76,8 +76,8 @@ fn warn_of_zone(field: &Field) {
         return;
     };
     if !matches!(zone.as_ref(), "UTC" | "Etc/UTC" | "Z" | "+00:00") {
-        show::complaint(format_args!(
-            "hyperslab: warning: column '{}' has the time zone {zone}, which an array cannot store; its times are stored \
+        show::warning(format_args!(
+            "column '{}' has the time zone {zone}, which an array cannot store; its times are stored \
              in UTC",
             field.name()
         ));

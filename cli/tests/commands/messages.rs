@@ -346,7 +346,7 @@ fn an_import_that_would_lose_data_is_refused() {
         &shell,
         "import latin.csv b",
         1,
-        &["line 2, 'place'", "not UTF-8; convert the file"],
+        &["line 2, 'place'", "not UTF-8", "convert the file"],
     );
     check(&shell, "import in.npy b --tile=-5", 2, &["1 or more, not -5"]);
     shell.file("whole.csv", "n,v\n1,1\n2,2\n");
