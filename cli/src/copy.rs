@@ -4,8 +4,9 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use hyperslab::group::{Group, GroupChange, GroupMember, Member, MemberKind, ObjectType, change_group};
-use hyperslab::vfs::{Walked, join};
+use hyperslab::vfs::{Walked, join, redact};
 use hyperslab::{Window, WriteOptions, vfs};
+use serde_json::{Value, json};
 
 use crate::args::Copy;
 use crate::build::Building;
@@ -34,13 +35,43 @@ pub(crate) async fn copy(env: &Env, args: &Copy) -> Result<()> {
     if files.is_empty() {
         bail!("cannot copy {}: there is nothing to copy; check the path", args.src);
     }
+    let bytes = sizes::total(files.iter().filter_map(|f| f.size));
+    if args.dry_run {
+        return list(args, &files, bytes);
+    }
     let building = Building::start(&to).await?;
     let copied = async {
         all(&from, building.place(), &files).await?;
         groups(env, &from, building.place(), &to, &files).await
     };
     let copied = copied.await.with_context(what);
-    building.end(copied).await
+    building.end(copied).await?;
+    if args.json {
+        show::line(format_args!("{:#}", as_json(args, &files, bytes)))?;
+    }
+    Ok(())
+}
+
+/// Prints the files that would be copied.
+fn list(args: &Copy, files: &[Walked], bytes: u64) -> Result<()> {
+    let mut names: Vec<&Walked> = files.iter().filter(|f| f.size.is_some()).collect();
+    names.sort_by(|a, b| a.path.cmp(&b.path));
+    if args.json {
+        let mut json = as_json(args, files, bytes);
+        json["dry_run"] = true.into();
+        json["paths"] = names.iter().map(|f| f.path.as_str()).collect();
+        return show::line(format_args!("{json:#}"));
+    }
+    for file in &names {
+        show::line(&file.path)?;
+    }
+    let (count, bytes) = (show::count(names.len() as u64, "file"), sizes::show(bytes));
+    show::line(format_args!("{}: {count}, {bytes} would be copied", redact(&args.src)))
+}
+
+fn as_json(args: &Copy, files: &[Walked], bytes: u64) -> Value {
+    let count = files.iter().filter(|f| f.size.is_some()).count();
+    json!({"source": redact(&args.src), "destination": redact(&args.dst), "files": count, "bytes": bytes})
 }
 
 /// Points the members of copied groups to the copies. Members outside the source keep their URI, with a message for

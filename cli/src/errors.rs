@@ -82,11 +82,10 @@ fn of_arguments(error: &clap::Error) -> Report {
     let (message, usage) = text.split_once("Usage:").unwrap_or((&text, ""));
     let message = message.split("For more information").next().unwrap_or(message);
     let paragraph = message.trim_start_matches("error:").split("\n\n").next();
-    let mut report = Report::from(paragraph.unwrap_or(message));
-    // The advice below lists them.
-    if let Some((what, _)) = report.what.split_once(" [possible values:") {
-        report.what = what.to_owned();
-    }
+    let paragraph = paragraph.unwrap_or(message);
+    // The advice below lists the possible values.
+    let what = paragraph.split("[possible values:").next();
+    let mut report = Report::from(what.unwrap_or(paragraph));
     let named = |kind| match error.get(kind) {
         Some(ContextValue::String(name)) => vec![name.clone()],
         Some(ContextValue::Strings(names)) => names.clone(),

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Error, Result, anyhow, bail};
 use hyperslab::group::{Group, ObjectType, object_type};
 use hyperslab::internals::limits::FOLDER_DEPTH_MAX;
 use hyperslab::vfs::join_url;
@@ -38,10 +38,26 @@ pub(crate) async fn for_each_array(env: &Env, url: &str, act: impl AsyncFn(&Targ
     if found.arrays.is_empty() && found.bad.is_empty() {
         bail!("cannot read {url}: the group has no arrays; add one with `hyperslab group add`");
     }
-    let mut bad = found.bad;
-    for url in found.arrays {
+    let targets = found.arrays.into_iter().map(|url| {
         let prefix = redact(&join_url(&url, "")).into_owned();
-        if let Err(error) = act(&Target { url, prefix }).await {
+        Target { url, prefix }
+    });
+    each(targets, found.bad, async |target: Target| act(&target).await).await
+}
+
+/// Calls `act` with each path. An error at one path does not stop the others.
+pub(crate) async fn for_each(paths: &[String], act: impl AsyncFn(&str) -> Result<()>) -> Result<()> {
+    each(paths.iter(), Vec::new(), async |path: &String| act(path).await).await
+}
+
+/// Calls `act` with each item, prints all errors but the last, also those of before (`bad`), and returns the last.
+async fn each<T>(
+    items: impl Iterator<Item = T>,
+    mut bad: Vec<Error>,
+    act: impl AsyncFn(T) -> Result<()>,
+) -> Result<()> {
+    for item in items {
+        if let Err(error) = act(item).await {
             bad.push(error);
         }
     }

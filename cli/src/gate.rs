@@ -8,6 +8,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyperslab::vfs::{BoxFuture, FileWriter};
 
+use crate::progress;
+
 /// How long a signal waits for writes in progress.
 const GRACE: Duration = Duration::from_secs(3);
 
@@ -130,7 +132,9 @@ impl FileWriter for Writer {
         Box::pin(async move {
             let _passed = self.gate.pass().await;
             let mut inner = self.take()?;
+            let bytes = part.len() as u64;
             let done = inner.append(part).await;
+            progress::written(bytes);
             self.gate.lock().begun.insert(self.number, inner);
             done
         })

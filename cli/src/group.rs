@@ -5,8 +5,7 @@ use hyperslab::group::{
     Group as Opened, GroupChange, GroupMember, Member, MemberKind, ObjectType, change_group, create_group, group_time,
     object_type,
 };
-use hyperslab::vfs::path_within;
-use hyperslab::vfs::{join, last_part};
+use hyperslab::vfs::{join, last_part, path_within, redact};
 use hyperslab::{Window, WriteOptions};
 use serde_json::{Value, json};
 
@@ -14,9 +13,9 @@ use crate::args::Group;
 use crate::build::Building;
 use crate::errors::usage;
 use crate::ls::{identity, member_place};
-use crate::show;
 use crate::store::{Env, Place, seed};
 use crate::time_args::{self, Moment};
+use crate::{dry_run, show};
 
 /// Runs the command.
 pub(crate) async fn group(env: &Env, command: &Group) -> Result<()> {
@@ -38,13 +37,20 @@ pub(crate) async fn group(env: &Env, command: &Group) -> Result<()> {
             if is_member(env, path, &added).await? && timestamp.is_none() {
                 return Ok(());
             }
-            change(env, path, GroupChange::Add(added), *timestamp).await
+            change(env, path, GroupChange::Add(added), *timestamp, false).await
         }
         Group::Rm {
             path,
             member,
+            dry_run,
             timestamp,
-        } => change(env, path, GroupChange::Remove(member.clone()), *timestamp).await,
+        } => {
+            change(env, path, GroupChange::Remove(member.clone()), *timestamp, *dry_run).await?;
+            if *dry_run {
+                show::line(format_args!("{}: '{member}' would be removed", redact(path)))?;
+            }
+            Ok(())
+        }
         Group::Ls { path, json, at } => {
             let place = Place::new(path)?;
             let opened = Opened::open(&place.context, &place.path, &env.options(time_args::window(*at)?)).await;
@@ -158,9 +164,8 @@ async fn look(place: Place) -> Result<(Place, Option<MemberKind>)> {
     Ok((place, kind))
 }
 
-async fn change(env: &Env, path: &str, change: GroupChange, timestamp: Option<Moment>) -> Result<()> {
-    let place = Place::new(path)?;
-    env.will_change(&place);
+async fn change(env: &Env, path: &str, change: GroupChange, timestamp: Option<Moment>, dry_run: bool) -> Result<()> {
+    let place = dry_run::place_to_change(env, path, dry_run)?;
     let failed = || format!("cannot change the group {path}");
     let time = time_args::of_change(timestamp, async |now| {
         group_time(&place.context, &place.path, now).await

@@ -8,20 +8,33 @@ use hyperslab::{Array, Fragment, ScalarRange, schema_json};
 use serde_json::{Value, json};
 
 use crate::args::Info;
+use crate::for_each_array::for_each;
 use crate::store::Env;
 use crate::{show, sizes, time_args};
 
 /// Runs the command.
 pub(crate) async fn info(env: &Env, args: &Info) -> Result<()> {
-    let array = env.open(&args.array, time_args::all(args.at)).await?;
-    let total = Total::of(&array).await;
-    let total = total.with_context(|| format!("cannot read {}", args.array))?;
-    let shown = redact(&args.array);
-    if args.json {
-        show::line(format_args!("{:#}", as_json(&shown, &array, &total)))
-    } else {
-        print(&shown, &array, &total)
-    }
+    for_each(&args.arrays, async |url| {
+        let array = env.open(url, time_args::all(args.at)).await?;
+        if args.json {
+            return print_json(&array, url).await;
+        }
+        if args.arrays.first().is_some_and(|first| first != url) {
+            show::line("")?;
+        }
+        print(&redact(url), &array, &total(&array, url).await?)
+    })
+    .await
+}
+
+/// Prints the array at `url` as JSON.
+pub(crate) async fn print_json(array: &Array, url: &str) -> Result<()> {
+    let total = total(array, url).await?;
+    show::line(format_args!("{:#}", as_json(&redact(url), array, &total)))
+}
+
+async fn total(array: &Array, url: &str) -> Result<Total> {
+    Total::of(array).await.with_context(|| format!("cannot read {url}"))
 }
 
 fn as_json(url: &str, array: &Array, total: &Total) -> Value {

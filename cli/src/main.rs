@@ -1,9 +1,9 @@
 //! `hyperslab`: TileDB arrays on the command line.
 //!
 //! Each module has one command, or a few related ones. A command takes its options from `args`, opens its array with
-//! `store`, calls the engine and prints. `failure` prints an error as one line.
+//! `store`, calls the engine and prints. `errors` prints an error.
 
-// `println!` and `eprintln!` panic if a pipe is closed. `show::line` and `show::complaint` do not.
+// `println!` and `eprintln!` panic if a pipe is closed. `show::line` and `show::styled` do not.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
@@ -11,6 +11,7 @@ mod build;
 mod cells;
 mod condition;
 mod copy;
+mod dry_run;
 mod errors;
 mod export;
 mod for_each_array;
@@ -24,6 +25,7 @@ mod leftovers;
 mod lists;
 mod ls;
 mod maintain;
+mod manual;
 mod meta;
 mod output_file;
 mod overviews;
@@ -43,6 +45,7 @@ mod write;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use hyperslab::Window;
 
 use args::{Cli, Command};
 
@@ -76,7 +79,13 @@ async fn command(env: &store::Env, command: &Command) -> Result<()> {
         Command::Info(args) => info::info(env, args).await,
         Command::Export(args) => export::export(env, args).await,
         Command::Write(args) => write::write(env, args).await,
-        Command::Import(args) => import::import(env, args).await,
+        Command::Import(args) => {
+            import::import(env, args).await?;
+            if args.json {
+                info::print_json(&env.open(&args.array, Window::ALL).await?, &args.array).await?;
+            }
+            Ok(())
+        }
         Command::Meta(command) => meta::meta(env, command).await,
         Command::Delete(args) => maintain::delete(env, args).await,
         Command::Evolve(args) => maintain::evolve(env, args).await,
@@ -90,5 +99,7 @@ async fn command(env: &store::Env, command: &Command) -> Result<()> {
         Command::Serve(args) => serve::serve(args),
         Command::Copy(args) => copy::copy(env, args).await,
         Command::Overviews(args) => overviews::overviews(env, args).await,
+        Command::Completions { shell } => manual::completions(*shell),
+        Command::Man { folder } => manual::man(folder),
     }
 }

@@ -5,18 +5,21 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::maintain::{ConsolidateOptions, Evolution};
 use hyperslab::schema::{Attribute, DEFAULT_LEVEL, Enumeration, Field, Filter, Pipeline, Schema};
+use hyperslab::vfs::redact;
 use hyperslab::{CellCount, Column, Datatype, Error, Window, WriteOptions, maintain, schema_json};
 
 use serde_json::{Value, json};
 
 use crate::args::{Consolidate, Delete, Evolve, Mode, Vacuum};
 use crate::condition;
+use crate::dry_run;
 use crate::errors::usage;
 use crate::for_each_array::{Target, for_each_array};
-use crate::sizes::PROGRAM_BYTES;
+use crate::progress::Progress;
+use crate::sizes::{self, PROGRAM_BYTES};
 use crate::store::{Env, seed};
 use crate::time_args::{self, Moment};
-use crate::{input, lists, show};
+use crate::{input, lists, schema, show};
 
 /// The least memory for a merge, whatever the budget.
 const MERGE_BYTES_MIN: u64 = 4 << 20;
@@ -50,8 +53,14 @@ pub(crate) async fn delete(env: &Env, args: &Delete) -> Result<()> {
     };
     let options = at_time(timestamp_ms.with_context(failed)?)?;
     if !args.dry_run {
-        let done = maintain::delete(&array, &condition, &options).await;
-        return match done.with_context(failed)? {
+        let done = maintain::delete(&array, &condition, &options)
+            .await
+            .with_context(failed)?;
+        if args.json {
+            let done = json!({"array": redact(&args.array), "commit": done});
+            return show::line(format_args!("{done:#}"));
+        }
+        return match done {
             Some(name) => show::line(name),
             None => show::line(format_args!(
                 "{}: no cell can meet the condition; nothing was deleted",
@@ -61,6 +70,11 @@ pub(crate) async fn delete(env: &Env, args: &Delete) -> Result<()> {
     }
     let counts = maintain::count_deleted(&array, &condition, &options).await;
     let counts = counts.with_context(failed)?;
+    if args.json {
+        let all: u64 = counts.values().sum();
+        let found = json!({"array": redact(&args.array), "dry_run": true, "fragments": counts, "cells": all});
+        return show::line(format_args!("{found:#}"));
+    }
     for (fragment, cells) in &counts {
         show::line(format_args!("{fragment}: {cells}"))?;
     }
@@ -77,14 +91,34 @@ pub(crate) async fn consolidate(env: &Env, args: &Consolidate) -> Result<()> {
 }
 
 async fn consolidate_one(env: &Env, Target { url, prefix }: &Target, args: &Consolidate) -> Result<()> {
-    let array = env.open_to_merge(url, time_args::window(args.at)?).await?;
+    let window = time_args::window(args.at)?;
+    let array = if args.dry_run {
+        env.open_at(&dry_run::place(url)?, window).await?
+    } else {
+        env.open_to_merge(url, window).await?
+    };
     let memory_bytes = args.memory.saturating_sub(PROGRAM_BYTES).max(MERGE_BYTES_MIN);
     let mut what = ConsolidateOptions::new(mode(args.mode));
     what.memory_bytes = memory_bytes;
     what.steps.amplification = args.amplification;
+    if args.dry_run && args.mode == Mode::Fragments {
+        let next = maintain::next_merge(&array, &what).await;
+        let next = next.map_err(|e| with_program(e, memory_bytes));
+        let next = next.with_context(|| format!("cannot consolidate {url}"))?;
+        return planned(args, url, prefix, &next);
+    }
+    let progress = Progress::of_writes("consolidating", sizes::total(array.fragments().iter().map(|f| f.bytes)));
     let done = maintain::consolidate(&array, &what, &options(None)?).await;
+    drop(progress);
     let done = done.map_err(|e| with_program(e, memory_bytes));
     let done = done.with_context(|| format!("cannot consolidate {url}"))?;
+    if args.json {
+        let mut json = json!({"array": redact(url), "written": done.written, "dropped": done.dropped});
+        if args.dry_run {
+            json["dry_run"] = true.into();
+        }
+        return show::line(format_args!("{json:#}"));
+    }
     if done.written.is_empty() {
         // Without --at, only dense fragments whose boxes are far apart stay unmerged.
         let apart = array.schema().is_dense() && array.fragments().len() > 1 && args.at.is_none();
@@ -108,6 +142,22 @@ async fn consolidate_one(env: &Env, Target { url, prefix }: &Target, args: &Cons
     Ok(())
 }
 
+/// Prints the fragments that would be merged first. Later merges depend on it.
+fn planned(args: &Consolidate, url: &str, prefix: &str, next: &[String]) -> Result<()> {
+    if args.json {
+        let json = json!({"array": redact(url), "dry_run": true, "merge": next});
+        return show::line(format_args!("{json:#}"));
+    }
+    if next.is_empty() {
+        return show::line(format_args!("{}: nothing to consolidate", redact(url)));
+    }
+    for name in next {
+        show::line(format_args!("{prefix}{name}"))?;
+    }
+    let count = show::count(next.len() as u64, "fragment");
+    show::line(format_args!("{}: {count} would be merged first", redact(url)))
+}
+
 /// Converts the bytes in an error about the memory of a merge to those of `--memory`, which include the program.
 fn with_program(e: Error, memory_bytes: u64) -> Error {
     match e {
@@ -125,7 +175,13 @@ pub(crate) async fn vacuum(env: &Env, args: &Vacuum) -> Result<()> {
     for_each_array(env, &args.array, async |Target { url, prefix }| {
         let array = env.open_to_write(url).await?;
         let gone = maintain::vacuum(&array, mode(args.mode), args.dry_run, &options(None)?).await;
-        for path in gone.with_context(|| format!("cannot vacuum {url}"))? {
+        let gone = gone.with_context(|| format!("cannot vacuum {url}"))?;
+        if args.json {
+            let gone: Vec<String> = gone.iter().map(|path| path.to_string()).collect();
+            let json = json!({"array": redact(url), "dry_run": args.dry_run, "removed": gone});
+            return show::line(format_args!("{json:#}"));
+        }
+        for path in gone {
             show::line(format_args!("{prefix}{path}"))?;
         }
         Ok(())
@@ -144,7 +200,12 @@ const fn mode(mode: Mode) -> maintain::Mode {
 
 /// Writes the array's next schema.
 pub(crate) async fn evolve(env: &Env, args: &Evolve) -> Result<()> {
-    let array = env.open_to_write(&args.array).await?;
+    let place = dry_run::place(&args.array)?;
+    let array = if args.dry_run {
+        env.open_at(&place, Window::ALL).await?
+    } else {
+        env.open_to_write(&args.array).await?
+    };
     let schema = array.schema();
     let mut change = Evolution {
         drop: args.drop_attr.clone(),
@@ -203,7 +264,11 @@ pub(crate) async fn evolve(env: &Env, args: &Evolve) -> Result<()> {
         change.current_domain = Some(ranges.map_err(|e| usage("--expand-domain", format!("{e:#}")))?);
     }
     let done = maintain::evolve(&array, &change, &options(args.timestamp)?).await;
-    done.with_context(|| format!("cannot change the schema of {}", args.array))
+    done.with_context(|| format!("cannot change the schema of {}", args.array))?;
+    if args.dry_run {
+        schema::print(&env.open_at(&place, Window::ALL).await?, &args.array).await?;
+    }
+    Ok(())
 }
 
 /// Parses an enumeration from JSON, as in a schema.

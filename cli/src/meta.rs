@@ -5,15 +5,17 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, Result, bail};
 use hyperslab::group::{Group, ObjectType, group_metadata_time, object_type, write_group_metadata};
 use hyperslab::internals::format::metadata::numpy_keys;
+use hyperslab::internals::suggest;
 use hyperslab::metadata::{Entry, MetaValue};
+use hyperslab::vfs::redact;
 use hyperslab::{Datatype, Window, WriteOptions};
 use serde_json::{Value, json};
 
 use crate::args::Meta;
 use crate::errors::usage;
-use crate::show;
 use crate::store::{Env, Place, seed};
 use crate::time_args::{self, Moment};
+use crate::{dry_run, show};
 
 /// Runs the command.
 pub(crate) async fn meta(env: &Env, command: &Meta) -> Result<()> {
@@ -21,9 +23,7 @@ pub(crate) async fn meta(env: &Env, command: &Meta) -> Result<()> {
         Meta::Ls { array, json, at } => {
             let all = read(env, array, time_args::window(*at)?).await?;
             if *json {
-                let entry =
-                    |(k, v): (&String, &MetaValue)| (k.clone(), json!({"type": v.datatype.name(), "value": value(v)}));
-                let json: serde_json::Map<_, _> = all.iter().map(entry).collect();
+                let json: serde_json::Map<_, _> = all.iter().map(|(k, v)| (k.clone(), entry_json(v))).collect();
                 show::line(format_args!("{:#}", Value::from(json)))
             } else {
                 let rows = all
@@ -32,17 +32,18 @@ pub(crate) async fn meta(env: &Env, command: &Meta) -> Result<()> {
                 show::table(&[], rows.collect())
             }
         }
-        Meta::Get { array, key, at } => {
+        Meta::Get { array, key, json, at } => {
             let all = read(env, array, time_args::window(*at)?).await?;
-            let known = || all.keys().cloned().collect::<Vec<_>>().join(", ");
+            let known = || all.keys().collect::<Vec<_>>();
             let [values, _] = numpy_keys(key);
             let found = all.get(key).or_else(|| all.get(&values));
             let found = found.with_context(|| {
-                format!(
-                    "cannot read {array}: there is no metadata key '{key}'; the keys are {}",
-                    known()
-                )
+                let why = suggest::unknown("metadata key", key, &known());
+                format!("cannot read {array}: {why}")
             })?;
+            if *json {
+                return show::line(format_args!("{:#}", entry_json(found)));
+            }
             show::value(&text(found))
         }
         Meta::Set {
@@ -51,6 +52,7 @@ pub(crate) async fn meta(env: &Env, command: &Meta) -> Result<()> {
             value,
             datatype,
             timestamp,
+            dry_run,
         } => {
             let value = Some(parse(value, datatype.as_deref())?);
             let mut entries = vec![Entry {
@@ -60,9 +62,14 @@ pub(crate) async fn meta(env: &Env, command: &Meta) -> Result<()> {
             // A numpy array of this key would reappear when the new value is removed.
             let all = read(env, array, Window::ALL).await?;
             entries.extend(removals(&all, numpy_keys(key)));
-            write(env, array, &entries, *timestamp).await
+            write(env, array, &entries, *timestamp, *dry_run).await
         }
-        Meta::Rm { array, key, timestamp } => {
+        Meta::Rm {
+            array,
+            key,
+            timestamp,
+            dry_run,
+        } => {
             let all = read(env, array, Window::ALL).await?;
             let [values, shape] = numpy_keys(key);
             let entries: Vec<Entry> = removals(&all, [key.clone(), values, shape]).collect();
@@ -71,7 +78,11 @@ pub(crate) async fn meta(env: &Env, command: &Meta) -> Result<()> {
                     "cannot change {array}: there is no metadata key '{key}'; list the keys with `hyperslab meta ls {array}`"
                 );
             }
-            write(env, array, &entries, *timestamp).await
+            write(env, array, &entries, *timestamp, *dry_run).await?;
+            if *dry_run {
+                show::line(format_args!("{}: '{key}' would be removed", redact(array)))?;
+            }
+            Ok(())
         }
         // `Cli::read` has reordered the words.
         Meta::ArrayFirst(_) => Err(usage("meta", "give ls, get, set or rm, then the array")),
@@ -103,9 +114,8 @@ async fn read(env: &Env, url: &str, window: Window) -> Result<BTreeMap<String, M
         .with_context(|| format!("cannot read the metadata of {url}"))
 }
 
-async fn write(env: &Env, url: &str, entries: &[Entry], timestamp: Option<Moment>) -> Result<()> {
-    let place = Place::new(url)?;
-    env.will_change(&place);
+async fn write(env: &Env, url: &str, entries: &[Entry], timestamp: Option<Moment>, dry_run: bool) -> Result<()> {
+    let place = dry_run::place_to_change(env, url, dry_run)?;
     let (context, path) = (&place.context, &place.path);
     let failed = || format!("cannot write the metadata of {url}");
     let seed = seed()?;
@@ -124,6 +134,10 @@ async fn write(env: &Env, url: &str, entries: &[Entry], timestamp: Option<Moment
     let time = time_args::of_change(timestamp, async |now| array.metadata_time(now).await);
     let options = options(time.await.with_context(failed)?);
     array.write_metadata(entries, &options).await.with_context(failed)
+}
+
+fn entry_json(v: &MetaValue) -> Value {
+    json!({"type": v.datatype.name(), "value": value(v)})
 }
 
 /// Parses a value: a string, or numbers and dates separated by commas.

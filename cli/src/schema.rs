@@ -9,14 +9,22 @@ use hyperslab::{Array, CreateOptions, schema_json};
 
 use crate::args::{Create, Schema};
 use crate::build::Building;
+use crate::for_each_array::for_each;
 use crate::store::{Env, Place, seed};
 use crate::{show, time_args};
 
-/// Prints the schema.
+/// Prints the schemas.
 pub(crate) async fn schema(env: &Env, args: &Schema) -> Result<()> {
-    let array = env.open(&args.array, time_args::window(args.at)?).await?;
-    let enumerations = enumerations(&array).await;
-    let enumerations = enumerations.with_context(|| format!("cannot read the schema of {}", args.array))?;
+    for_each(&args.arrays, async |url| {
+        print(&env.open(url, time_args::window(args.at)?).await?, url).await
+    })
+    .await
+}
+
+/// Prints the schema of the array at `url`.
+pub(crate) async fn print(array: &Array, url: &str) -> Result<()> {
+    let enumerations = enumerations(array).await;
+    let enumerations = enumerations.with_context(|| format!("cannot read the schema of {url}"))?;
     let json = schema_json::to_json(array.schema(), &enumerations);
     show::line(format_args!("{json:#}"))
 }
@@ -40,9 +48,10 @@ pub(crate) async fn create(env: &Env, args: &Create) -> Result<()> {
         std::fs::read_to_string(&args.schema).map(|t| text = t)
     };
     read.with_context(|| format!("cannot read the schema in {name}"))?;
-    let json = serde_json::from_str(&text).with_context(|| format!("the schema in {name} is not JSON"))?;
+    let json =
+        serde_json::from_str(&text).with_context(|| format!("cannot read the schema in {name}: it is not JSON"))?;
     let (schema, enumerations) =
-        schema_json::from_json(&json).with_context(|| format!("the schema in {name} is not valid"))?;
+        schema_json::from_json(&json).with_context(|| format!("cannot read the schema in {name}: it is not valid"))?;
     let place = Place::new(&args.array)?;
     let options = CreateOptions {
         timestamp_ms: time_args::or_now(args.timestamp)?,

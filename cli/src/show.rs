@@ -9,7 +9,6 @@ use hyperslab::internals::scalar::json_word;
 use hyperslab::internals::view::selection::display_name;
 use hyperslab::internals::{coloured_message, escape, printable};
 use hyperslab::schema::{Attribute, Dimension};
-use hyperslab::vfs::redact;
 use hyperslab::{CellCount, Datatype, Scalar, ScalarRange};
 use serde_json::Value;
 

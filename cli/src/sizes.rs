@@ -49,9 +49,23 @@ pub(crate) fn show(bytes: u64) -> String {
     if bytes < 10 * 1024 {
         return format!("{bytes} B");
     }
-    let power = (bytes.ilog2() / 10).min(4) as usize;
-    let unit = UNITS.get(power).copied().unwrap_or("B");
-    format!("{:.1} {unit}", bytes as f64 / 1024_f64.powi(power as i32))
+    let (size, unit) = unit(bytes);
+    format!("{:.1} {unit}", bytes as f64 / size)
+}
+
+/// Formats a part of a size in the unit of the whole, as in `0.5/1.4 MiB`.
+pub(crate) fn part(bytes: u64, whole: u64) -> String {
+    if whole < 10 * 1024 {
+        return format!("{bytes}/{whole} B");
+    }
+    let (size, unit) = unit(whole);
+    format!("{:.1}/{:.1} {unit}", bytes as f64 / size, whole as f64 / size)
+}
+
+/// The unit of a size, and its bytes.
+fn unit(bytes: u64) -> (f64, &'static str) {
+    let power = (bytes.max(1).ilog2() / 10).min(4) as usize;
+    (1024_f64.powi(power as i32), UNITS.get(power).copied().unwrap_or("B"))
 }
 
 #[cfg(test)]
@@ -66,5 +80,7 @@ mod tests {
         assert!(parse("many").is_err() && parse("3 cats").is_err());
         assert_eq!(show(800), "800 B");
         assert_eq!(show(3 << 19), "1.5 MiB");
+        assert_eq!(part(1 << 19, 3 << 19), "0.5/1.5 MiB");
+        assert_eq!((part(7, 900), part(0, 0)), ("7/900 B".to_owned(), "0/0 B".to_owned()));
     }
 }

@@ -29,7 +29,7 @@ impl Place {
     /// # Errors
     /// The scheme is not supported.
     pub(crate) fn new(url: &str) -> Result<Self> {
-        let (vfs, path) = vfs::open_url(url)?;
+        let (vfs, path) = vfs::open_url(url).with_context(|| format!("cannot open {url}"))?;
         Ok(Self {
             url: url.to_owned(),
             root: url.to_owned(),

@@ -3,21 +3,22 @@
 use std::fmt::{self, Display, Formatter};
 
 use anyhow::{Context as _, Result};
-use hyperslab::vfs::join_url;
-use hyperslab::vfs::{manifest, redact};
+use hyperslab::internals::Report;
+use hyperslab::vfs::{join_url, manifest, redact};
 use hyperslab::{Error, Finding};
+use serde_json::json;
 
 use crate::args::{Index, Verify};
 use crate::errors::Reported;
-use crate::for_each_array::for_each_array;
+use crate::for_each_array::{for_each, for_each_array};
 use crate::progress::Progress;
 use crate::store::{Env, Place};
 use crate::{show, sizes, time_args};
 
 /// Reads every tile, and reports all damage and the tiles without checksums.
 pub(crate) async fn verify(env: &Env, args: &Verify) -> Result<()> {
-    for_each_array(env, &args.array, async |target| {
-        verify_one(env, &target.url, args).await
+    for_each(&args.arrays, async |path| {
+        for_each_array(env, path, async |target| verify_one(env, &target.url, args).await).await
     })
     .await
 }
@@ -32,10 +33,15 @@ async fn verify_one(env: &Env, url: &str, args: &Verify) -> Result<()> {
         Some(sizes::total(array.fragments().iter().map(|f| f.bytes))),
         "bytes",
     );
+    let say = |error: &Error, failures: &mut Failures| {
+        failures.add(error);
+        if !args.json {
+            progress.say(&Report::new(error).coloured());
+        }
+    };
     for error in &unopened {
         files += 1;
-        failures.add(error);
-        progress.say(&error.to_string());
+        say(error, &mut failures);
     }
     let mut report = |finding: Finding| {
         files += 1;
@@ -43,9 +49,8 @@ async fn verify_one(env: &Env, url: &str, args: &Verify) -> Result<()> {
         bytes = bytes.saturating_add(finding.bytes);
         progress.add(finding.bytes);
         unchecked.add(&finding);
-        if let Some(error) = finding.error {
-            failures.add(&error);
-            progress.say(&error.to_string());
+        if let Some(error) = &finding.error {
+            say(error, &mut failures);
         }
     };
     array
@@ -53,12 +58,23 @@ async fn verify_one(env: &Env, url: &str, args: &Verify) -> Result<()> {
         .await
         .with_context(|| format!("cannot verify {url}"))?;
     drop(progress);
+    let fragments = array.fragments().len();
+    if args.json {
+        let tiles_without = json!({"tiles": unchecked.tiles, "names": unchecked.names});
+        let seen = json!({"fragments": fragments, "files": files, "tiles": tiles, "bytes": bytes});
+        let found =
+            json!({"array": redact(url), "errors": failures.errors, "read": seen, "without_checksum": tiles_without});
+        show::line(format_args!("{found:#}"))?;
+    }
     let (files, tiles) = (show::count(files, "file"), show::count(tiles, "tile"));
     let seen = format!("{files}, {tiles}, {} read", sizes::show(bytes));
     if let Some(failures) = failures.summary(&seen) {
         return Err(Reported(format!("cannot verify {url}: {failures}")).into());
     }
-    let fragments = show::count(array.fragments().len() as u64, "fragment");
+    if args.json {
+        return Ok(());
+    }
+    let fragments = show::count(fragments as u64, "fragment");
     show::line(format_args!(
         "{}: {} ({fragments}, {seen}){unchecked}",
         redact(url),
@@ -69,12 +85,15 @@ async fn verify_one(env: &Env, url: &str, args: &Verify) -> Result<()> {
 /// The files with damage, and those that this user may not read.
 #[derive(Default)]
 struct Failures {
+    /// Each error in one line.
+    errors: Vec<String>,
     damaged: u64,
     forbidden: u64,
 }
 
 impl Failures {
     fn add(&mut self, error: &Error) {
+        self.errors.push(Report::new(error).sentence());
         let kind = match error {
             Error::Io { source, .. } => source.downcast_ref::<std::io::Error>().map(std::io::Error::kind),
             _ => None,
@@ -153,7 +172,11 @@ pub(crate) async fn index(args: &Index) -> Result<()> {
     manifest::write(place.context.vfs.as_ref(), &place.path)
         .await
         .with_context(|| format!("cannot index {}", args.array))?;
-    show::line(redact(&join_url(&args.array, manifest::MANIFEST)))
+    let url = join_url(&args.array, manifest::MANIFEST);
+    if args.json {
+        return show::line(format_args!("{:#}", json!({"manifest": redact(&url)})));
+    }
+    show::line(redact(&url))
 }
 
 #[cfg(test)]

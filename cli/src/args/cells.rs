@@ -9,6 +9,7 @@ use crate::time_args::{Moment, Span};
 
 #[derive(Debug, Args)]
 pub(crate) struct Create {
+    /// Path or URL of the new array
     pub(crate) array: String,
     /// Read the schema from this file, in the format that `schema` prints
     #[arg(long, value_name = "FILE|-")]
@@ -20,7 +21,9 @@ pub(crate) struct Create {
 
 #[derive(Debug, Args)]
 pub(crate) struct Schema {
-    pub(crate) array: String,
+    /// One array or several, with a document for each
+    #[arg(required = true, value_name = "ARRAY")]
+    pub(crate) arrays: Vec<String>,
     /// Read as of this time, or what was written in this window [default: now]
     #[arg(long, value_name = "T|T0..T1", allow_negative_numbers = true)]
     pub(crate) at: Option<Span>,
@@ -28,8 +31,10 @@ pub(crate) struct Schema {
 
 #[derive(Debug, Args)]
 pub(crate) struct Info {
-    pub(crate) array: String,
-    /// Print JSON
+    /// One array or several
+    #[arg(required = true, value_name = "ARRAY")]
+    pub(crate) arrays: Vec<String>,
+    /// Print JSON, with a document for each array
     #[arg(long)]
     pub(crate) json: bool,
     /// Read as of this time, or what was written in this window [default: all fragments, including future timestamps]
@@ -68,6 +73,7 @@ pub(crate) enum Order {
 
 #[derive(Debug, Args)]
 pub(crate) struct Export {
+    /// Path or URL of the array
     pub(crate) array: String,
     /// Output file, or - for standard output
     pub(crate) out: String,
@@ -88,6 +94,7 @@ pub(crate) struct Export {
 
 #[derive(Debug, Args)]
 pub(crate) struct Write {
+    /// Path or URL of the array
     pub(crate) array: String,
     /// Input file, or - for standard input
     #[arg(value_name = "IN")]
@@ -116,7 +123,11 @@ pub(crate) struct Import {
     /// Input file, or - for standard input
     #[arg(value_name = "IN")]
     pub(crate) input: String,
+    /// Path or URL of the new array
     pub(crate) array: String,
+    /// Print JSON about the new array, as `info --json` does
+    #[arg(long)]
+    pub(crate) json: bool,
     /// Read this format [default: by the extension of IN]
     #[arg(long)]
     pub(crate) format: Option<Input>,

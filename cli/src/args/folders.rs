@@ -4,14 +4,21 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::examples;
 use crate::time_args::{Moment, Span};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Group {
     /// Create an empty group
-    Create { path: String },
+    #[command(after_help = examples::GROUP_CREATE)]
+    Create {
+        /// Path or URL of the new group
+        path: String,
+    },
     /// Add an array or a group
+    #[command(after_help = examples::GROUP_ADD)]
     Add {
+        /// Path or URL of the group
         path: String,
         /// Path from the current folder or, if nothing is there, from the group's, or URL. Members in the group's
         /// folder get a path relative to it, so that both can move together
@@ -24,16 +31,23 @@ pub(crate) enum Group {
         timestamp: Option<Moment>,
     },
     /// Remove a member from a group; its files are not removed
+    #[command(after_help = examples::GROUP_RM)]
     Rm {
+        /// Path or URL of the group
         path: String,
         /// Name of the member, or its path if it has no name
         member: String,
+        /// Print what would be removed, and remove nothing
+        #[arg(long)]
+        dry_run: bool,
         /// Make the change at this time [default: now]
         #[arg(long, value_name = "T", allow_negative_numbers = true)]
         timestamp: Option<Moment>,
     },
     /// List the members
+    #[command(after_help = examples::GROUP_LS)]
     Ls {
+        /// Path or URL of the group
         path: String,
         /// Print JSON
         #[arg(long)]
@@ -46,14 +60,17 @@ pub(crate) enum Group {
 
 #[derive(Debug, Args)]
 pub(crate) struct Ls {
-    pub(crate) path: String,
-    /// Print JSON
+    /// One folder, group or array, or several
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<String>,
+    /// Print JSON, with a document for each path
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
+    /// The folder
     pub(crate) dir: PathBuf,
     /// Listen on this port; 0 picks a free one
     #[arg(long, default_value_t = 8000)]
@@ -72,12 +89,21 @@ pub(crate) struct Serve {
 
 #[derive(Debug, Args)]
 pub(crate) struct Copy {
+    /// What to copy: a path or URL
     pub(crate) src: String,
+    /// Where to copy it: a path or URL
     pub(crate) dst: String,
+    /// Print which files would be copied, and copy nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Overviews {
+    /// Path or URL of the array
     pub(crate) array: String,
     /// Shrink each axis by these factors, with one copy for each
     #[arg(long, value_name = "N,N", value_delimiter = ',', default_value = "4,16")]

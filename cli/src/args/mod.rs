@@ -1,6 +1,7 @@
 //! The command line as clap sees it.
 
 mod cells;
+mod examples;
 mod folders;
 mod upkeep;
 
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser, Subcommand};
+use clap_complete::Shell;
 
 pub(crate) use self::cells::{Create, Export, Import, Info, Order, Schema, Write};
 pub(crate) use self::folders::{Copy, Group, Ls, Overviews, Serve};
@@ -30,7 +32,8 @@ use crate::lists::{split, split_names};
     version,
     max_term_width = 100,
     subcommand_required = true,
-    arg_required_else_help = true
+    arg_required_else_help = true,
+    after_help = examples::PROGRAM
 )]
 pub(crate) struct Cli {
     /// Read the key of encrypted arrays from this file of 32 bytes or 64 hex digits
@@ -81,50 +84,70 @@ impl Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Create an empty array
+    #[command(after_help = examples::CREATE)]
     Create(Create),
     /// Print the schema as JSON
+    #[command(after_help = examples::SCHEMA)]
     Schema(Schema),
     /// Show fragments, times, domains, cells, bytes and compression
+    #[command(after_help = examples::INFO)]
     Info(Info),
     /// Export cells to a file
-    #[command(about = format!("Export cells to a file: {}", endings::<Output>()))]
+    #[command(about = format!("Export cells to a file: {}", endings::<Output>()), after_help = examples::EXPORT)]
     Export(Export),
     /// Write a file's cells into an array, as one fragment
-    #[command(about = format!("Write a file's cells into an array, as one fragment: {}", endings::<Input>()))]
+    #[command(about = format!("Write a file's cells into an array, as one fragment: {}", endings::<Input>()), after_help = examples::WRITE)]
     Write(Write),
     /// Create an array from a file
-    #[command(about = format!("Create an array from a file: {}", endings::<Input>()))]
+    #[command(about = format!("Create an array from a file: {}", endings::<Input>()), after_help = examples::IMPORT)]
     Import(Import),
     /// Show and change the metadata of an array or a group
-    #[command(subcommand)]
+    #[command(subcommand, after_help = examples::META)]
     Meta(Meta),
     /// Delete the cells of a sparse array that meet a condition
+    #[command(after_help = examples::DELETE)]
     Delete(Delete),
     /// Change the schema: attributes, enumerations, current domain
+    #[command(after_help = examples::EVOLVE)]
     Evolve(Evolve),
     /// Merge fragments, or their metadata, commits or array metadata
+    #[command(after_help = examples::CONSOLIDATE)]
     Consolidate(Consolidate),
     /// Remove files that consolidation has replaced
+    #[command(after_help = examples::VACUUM)]
     Vacuum(Vacuum),
     /// Create groups, and add and remove members
-    #[command(subcommand)]
+    #[command(subcommand, after_help = examples::GROUP)]
     Group(Group),
     /// List the arrays and groups in a folder, with shapes and types
+    #[command(after_help = examples::LS)]
     Ls(Ls),
     /// List the arrays and groups in a folder and in its folders, as a tree
+    #[command(after_help = examples::TREE)]
     Tree(Ls),
     /// Read and check every tile of every fragment
+    #[command(after_help = examples::VERIFY)]
     Verify(Verify),
     /// Write `__manifest.json`, so that a host without listings can serve the array
     ///
     /// Commands that change the array update the file. Run this again after changes by other programs.
+    #[command(after_help = examples::INDEX)]
     Index(Index),
     /// Serve a folder over HTTP, with ranges, CORS and listings
+    #[command(after_help = examples::SERVE)]
     Serve(Serve),
     /// Copy an array, a group or a folder between stores
+    #[command(after_help = examples::COPY)]
     Copy(Copy),
     /// Create smaller copies of a dense array next to it, for viewers
+    #[command(after_help = examples::OVERVIEWS)]
     Overviews(Overviews),
+    /// Print a script with which a shell completes the arguments of this program
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions { shell: Shell },
+    /// Write a man page for each command into a folder
+    #[command(hide = true)]
+    Man { folder: PathBuf },
 }
 
 impl Command {
@@ -141,5 +164,60 @@ impl Command {
             }
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Command as Page;
+
+    use super::*;
+
+    /// The pages of the commands below `page`, with the words that lead to each.
+    fn pages(page: &Page, path: &str, out: &mut Vec<(String, Page)>) {
+        out.push((path.to_owned(), page.clone()));
+        for inner in page.get_subcommands().filter(|c| !c.is_hide_set()) {
+            pages(inner, &format!("{path} {}", inner.get_name()), out);
+        }
+    }
+
+    /// Splits a line as a shell does, up to a redirection.
+    fn words(line: &str) -> Vec<String> {
+        let mut words = vec![String::new()];
+        let mut quote = None;
+        for c in line.chars() {
+            match (quote, c) {
+                (None, '>') if words.last().is_some_and(String::is_empty) => break,
+                (None, '"' | '\'') => quote = Some(c),
+                (Some(q), c) if c == q => quote = None,
+                (None, ' ') => words.push(String::new()),
+                _ => words.last_mut().unwrap().push(c),
+            }
+        }
+        words.retain(|word| !word.is_empty());
+        words
+    }
+
+    #[test]
+    fn every_page_has_examples_that_parse() {
+        let mut all = Vec::new();
+        pages(&Cli::command(), "hyperslab", &mut all);
+        assert!(all.len() > 20, "{}", all.len());
+        for (path, page) in all {
+            let text = page.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let examples: Vec<&str> = text.lines().filter(|l| l.starts_with("  hyperslab ")).collect();
+            assert!(!examples.is_empty(), "{path} has no example");
+            for example in &examples {
+                let read = Cli::read_from(words(example).into_iter().map(OsString::from));
+                assert!(read.is_ok(), "{path}: {example}: {}", read.unwrap_err());
+            }
+            let shows = |example: &&str| example.trim_start().starts_with(&path);
+            assert!(examples.iter().any(shows), "{path}: {examples:?}");
+        }
+    }
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Cli::command().debug_assert();
     }
 }

@@ -2,11 +2,13 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::examples;
 use crate::time_args::{Moment, Span};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Meta {
     /// List keys, types and values as they are stored
+    #[command(after_help = examples::META_LS)]
     Ls {
         /// An array or a group
         array: String,
@@ -18,19 +20,27 @@ pub(crate) enum Meta {
         at: Option<Span>,
     },
     /// Print a value; a numpy array is printed flattened
+    #[command(after_help = examples::META_GET)]
     Get {
         /// An array or a group
         array: String,
+        /// Name of the value
         key: String,
+        /// Print JSON: the type and the value
+        #[arg(long)]
+        json: bool,
         /// Read as of this time, or what was written in this window [default: now]
         #[arg(long, value_name = "T|T0..T1", allow_negative_numbers = true)]
         at: Option<Span>,
     },
     /// Set a value: text, or numbers separated by commas with --type
+    #[command(after_help = examples::META_SET)]
     Set {
         /// An array or a group
         array: String,
+        /// Name of the value
         key: String,
+        /// The value
         #[arg(allow_hyphen_values = true)]
         value: String,
         /// Store the value as this type, as in int32 or float64 [default: string_utf8]
@@ -39,12 +49,20 @@ pub(crate) enum Meta {
         /// Write at this time [default: now]
         #[arg(long, value_name = "T", allow_negative_numbers = true)]
         timestamp: Option<Moment>,
+        /// Check the change, and write nothing
+        #[arg(long)]
+        dry_run: bool,
     },
     /// Remove a key
+    #[command(after_help = examples::META_RM)]
     Rm {
         /// An array or a group
         array: String,
+        /// Name of the value
         key: String,
+        /// Print what would be removed, and remove nothing
+        #[arg(long)]
+        dry_run: bool,
         /// Write at this time [default: now]
         #[arg(long, value_name = "T", allow_negative_numbers = true)]
         timestamp: Option<Moment>,
@@ -56,6 +74,7 @@ pub(crate) enum Meta {
 
 #[derive(Debug, Args)]
 pub(crate) struct Delete {
+    /// Path or URL of the array
     pub(crate) array: String,
     /// Delete the cells that meet this condition, as in "mag < 1 or status == 'deleted'"; `export --where` shows them
     #[arg(long = "where", value_name = "COND", allow_hyphen_values = true)]
@@ -66,6 +85,9 @@ pub(crate) struct Delete {
     /// Count the cells of each fragment that would be deleted, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -73,6 +95,7 @@ pub(crate) struct Delete {
     ["add_attr", "drop_attr", "expand_domain", "extend_enum", "add_enum", "drop_enum"]
 )))]
 pub(crate) struct Evolve {
+    /// Path or URL of the array
     pub(crate) array: String,
     /// Add an attribute: NAME:TYPE, or JSON as in a schema
     #[arg(long, value_name = "ATTR")]
@@ -95,6 +118,9 @@ pub(crate) struct Evolve {
     /// Make the change at this time [default: now]
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub(crate) timestamp: Option<Moment>,
+    /// Print the schema that the array would have, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -120,6 +146,12 @@ pub(crate) struct Consolidate {
     /// Merge what was written until this time, or in this window [default: now]
     #[arg(long, value_name = "T|T0..T1", allow_negative_numbers = true)]
     pub(crate) at: Option<Span>,
+    /// Print which fragments would be merged first, or which file would be written, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print JSON, with a document for each array
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 fn amplification(text: &str) -> Result<f32, String> {
@@ -127,7 +159,7 @@ fn amplification(text: &str) -> Result<f32, String> {
     if n >= 1.0 {
         Ok(n)
     } else {
-        Err("give 1 or more".to_owned())
+        Err("it is below 1; give 1 or more".to_owned())
     }
 }
 
@@ -140,12 +172,19 @@ pub(crate) struct Vacuum {
     /// Print what would be removed, and remove nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Print JSON, with a document for each array
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
-    /// An array, or a group for all of its arrays
-    pub(crate) array: String,
+    /// Arrays, or groups for all of their arrays
+    #[arg(required = true, value_name = "ARRAY")]
+    pub(crate) arrays: Vec<String>,
+    /// Print JSON, with a document for each array
+    #[arg(long)]
+    pub(crate) json: bool,
     /// Read as of this time, or what was written in this window [default: all fragments, including future timestamps]
     #[arg(long, value_name = "T|T0..T1", allow_negative_numbers = true)]
     pub(crate) at: Option<Span>,
@@ -155,4 +194,7 @@ pub(crate) struct Verify {
 pub(crate) struct Index {
     /// An array or a group
     pub(crate) array: String,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -16,31 +16,39 @@ use self::item::Item;
 use self::walk::Walk;
 pub(crate) use self::walk::{identity, member_place, with_or_without_key};
 use crate::args::Ls;
+use crate::for_each_array::for_each;
 use crate::show;
 use crate::store::{Env, Place};
 
 /// Lists one level, or all of them.
 pub(crate) async fn ls(env: &Env, args: &Ls, deep: bool) -> Result<()> {
-    let place = Place::new(&args.path)?;
+    for_each(&args.paths, async |path| {
+        // As `ls` does for several folders. A tree begins with its name.
+        if args.paths.len() > 1 && !args.json && !deep {
+            show::line(format_args!("{}:", redact(path)))?;
+        }
+        list(env, path, args.json, deep).await
+    })
+    .await
+}
+
+async fn list(env: &Env, path: &str, json: bool, deep: bool) -> Result<()> {
+    let place = Place::new(path)?;
     if place.local().is_some_and(Path::is_file) {
         bail!(
-            "cannot list {0}: it is a file; name a folder, or make an array of it with `hyperslab import {0} ARRAY`",
-            args.path
+            "cannot list {path}: it is a file; name a folder, or make an array of it with `hyperslab import {path} ARRAY`"
         );
     }
     let depth = if deep { FOLDER_DEPTH_MAX } else { 1 };
     let kind = object_type(&place.context, &place.path)
         .await
-        .with_context(|| format!("cannot list {}", args.path))?;
+        .with_context(|| format!("cannot list {path}"))?;
     let mut walk = Walk::new(env, deep);
-    let top = walk.item(&place, &redact(&args.path), kind, depth).await?;
+    let top = walk.item(&place, &redact(path), kind, depth).await?;
     let Some(top) = top else {
-        bail!(
-            "cannot list {}: there is no array, group or folder; check the path",
-            args.path
-        )
+        bail!("cannot list {path}: there is no array, group or folder; check the path")
     };
-    print(&top, args.json, deep)?;
+    print(&top, json, deep)?;
     let mut bad = Vec::new();
     if deep {
         top.problems("", &mut bad);

@@ -143,6 +143,18 @@ pub async fn consolidate(array: &Array, options: &ConsolidateOptions, write: &Wr
     }
 }
 
+/// Returns the names of the fragments that [`consolidate`] would merge first, oldest first. Later merges depend on it.
+///
+/// # Errors
+/// Those of choosing the fragments in [`consolidate`].
+pub async fn next_merge(array: &Array, options: &ConsolidateOptions) -> Result<Vec<String>> {
+    let run = match &options.fragments {
+        Some(names) => selection::of_names(array, names).await?,
+        None => selection::next(array, options).await?.unwrap_or_default(),
+    };
+    Ok(run.iter().map(|f| f.name.clone()).collect())
+}
+
 /// The options of one merge.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Merge {

@@ -18,7 +18,7 @@ mod sparse;
 mod tile_copy;
 mod vacuum;
 
-pub use consolidate::{ConsolidateOptions, Consolidation, Steps, consolidate};
+pub use consolidate::{ConsolidateOptions, Consolidation, Steps, consolidate, next_merge};
 pub use delete::{count_deleted, delete, delete_fragments};
 pub use evolve::{Evolution, evolve};
 pub use vacuum::vacuum;
