@@ -141,7 +141,7 @@ fn exactly_the_listed_extensions_are_supported() {
             );
         }
         let (_, error) = shell.fails(&format!("write a - --format {ending}"));
-        assert!(error.contains("arrow, npy, npz, csv, tsv]"), "{error}");
+        assert!(error.contains("one of arrow, npy, npz, csv, tsv"), "{error}");
     }
     let (_, error) = shell.fails("export a out.npz");
     assert!(error.contains("can only be read"), "{error}");

@@ -13,6 +13,7 @@ mod messages;
 mod remote;
 mod serving;
 mod signals;
+mod snapshots;
 mod time;
 
 use std::io::Write as _;
