@@ -188,6 +188,7 @@ mod filter;
 mod format;
 mod geometry;
 pub mod group;
+mod identity;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod internals;

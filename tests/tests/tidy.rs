@@ -282,6 +282,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "limits", "sort", "error", "datatype", "scalar", "column", "key", "format",
         ],
     ),
+    ("identity", &["error", "filter"]),
     ("cpu", &["error"]),
     ("cache", &[]),
     (
@@ -328,7 +329,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "cpu",
             "cache",
             "context",
-            "write",
+            "identity",
         ],
     ),
     (
@@ -358,14 +359,14 @@ const LAYERS: &[(&str, &[&str])] = &[
         "write",
         &[
             "limits", "suggest", "error", "datatype", "scalar", "column", "calendar", "key", "format", "filter",
-            "geometry", "vfs", "cpu", "cache", "context", "array",
+            "geometry", "vfs", "cpu", "cache", "context", "array", "identity",
         ],
     ),
     (
         "maintain",
         &[
             "limits", "error", "datatype", "scalar", "column", "format", "filter", "geometry", "vfs", "cpu", "cache",
-            "context", "array", "query", "write",
+            "context", "array", "query", "write", "identity",
         ],
     ),
     (

@@ -17,10 +17,9 @@ use crate::format::name;
 use crate::format::pipeline::Filter;
 use crate::format::schema::{ArrayType, Attribute, Dimension, EnumerationRef, Schema};
 use crate::format::{generic_tile, version::Version};
+use crate::identity::Ids;
 use crate::schema_json::value::cell_text;
 use crate::vfs::{join, local_path, side_by_side, split};
-use crate::write::commit::nonces;
-use crate::write::identity::Ids;
 
 /// The folders of an array, the same as libtiledb's. Object stores do not need them.
 const FOLDERS: [&str; 7] = [
@@ -134,7 +133,7 @@ impl Array {
         }
         let key = options.key.as_ref();
         for enumeration in files {
-            put_enumeration(context, path, &enumeration, key, &nonces(key, &mut ids)).await?;
+            put_enumeration(context, path, &enumeration, key, &ids.nonces(key)).await?;
         }
         for label in schema.labels.iter().filter(|l| !l.external) {
             let label_path = join(path, &label.uri);
@@ -161,7 +160,7 @@ pub(crate) async fn put_schema(
 ) -> Result<String> {
     let name = name::plain(timestamp_ms, timestamp_ms, ids.draw());
     let file = join(path, &join(SCHEMA_DIR, &name));
-    let bytes = generic_tile::encode(&schema.encode(), key, &nonces(key, ids)).at(&file)?;
+    let bytes = generic_tile::encode(&schema.encode(), key, &ids.nonces(key)).at(&file)?;
     context.vfs.put(&file, vec![Bytes::from(bytes)]).await?;
     Ok(name)
 }

@@ -12,12 +12,12 @@ use crate::error::{Error, Result};
 use crate::format::commits::{self, COMMITS_DIR, FRAGMENTS_DIR};
 use crate::format::name;
 use crate::format::schema::{Attribute, Schema};
+use crate::identity::Ids;
 use crate::limits;
 use crate::query::tile::StoredField;
 use crate::vfs::{join, last_part};
 use crate::write::WriteOptions;
 use crate::write::commit::{Draft, Sealed, put};
-use crate::write::identity::Ids;
 
 /// Options of [`consolidate`].
 #[derive(Debug, Clone)]

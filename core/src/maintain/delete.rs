@@ -12,12 +12,12 @@ use crate::error::{AtPath, Error, Result};
 use crate::format::commits::COMMITS_DIR;
 use crate::format::condition::StoredCondition;
 use crate::format::{generic_tile, name};
+use crate::identity::Ids;
 use crate::query::Condition;
 use crate::query::condition::{Bound, no_cell, to_keep};
 use crate::vfs::last_part;
 use crate::write::WriteOptions;
-use crate::write::commit::{nonces, put};
-use crate::write::identity::Ids;
+use crate::write::commit::put;
 
 /// Deletes the cells of a sparse array that meet `condition`. These are the cells that a read with the condition
 /// returns at the timestamp of the delete, here and in libtiledb. Returns the name of the delete commit, or `None` if no
@@ -71,7 +71,7 @@ pub async fn delete(array: &Array, condition: &Condition, options: &WriteOptions
     let mut ids = Ids::new(options.seed);
     let name = name::versioned(options.timestamp_ms, options.timestamp_ms, ids.draw(), version);
     let path = format!("{COMMITS_DIR}/{name}.del");
-    let bytes = generic_tile::encode(&keep.encode(), array.key(), &nonces(array.key(), &mut ids)).at(&path)?;
+    let bytes = generic_tile::encode(&keep.encode(), array.key(), &ids.nonces(array.key())).at(&path)?;
     put(array, &path, bytes, options.sync).await?;
     Ok(Some(name))
 }

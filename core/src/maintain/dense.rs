@@ -10,6 +10,7 @@ use crate::array::{Array, Fragment};
 use crate::error::{Error, Result};
 use crate::format::schema::{ArrayType, Layout, Schema};
 use crate::geometry::{Grid, Span, region};
+use crate::identity::Ids;
 use crate::limits;
 use crate::query::dense::plan::TilePlan;
 use crate::query::dense::{DenseQuery, PLAN_BYTES_PER_TILE};
@@ -17,7 +18,6 @@ use crate::query::{Query, Region};
 use crate::write::boxes::{RunTile, TileRun};
 use crate::write::commit::{Draft, Sealed};
 use crate::write::field::Fields;
-use crate::write::identity::Ids;
 use crate::write::tiler::Tiles as _;
 
 /// Merges `run`, oldest first, into one fragment, which is not committed yet.

@@ -16,10 +16,9 @@ use crate::format::name;
 use crate::format::pipeline::{Filter, Pipeline};
 use crate::format::schema::{EnumerationRef, Schema};
 use crate::format::version::Version;
+use crate::identity::Ids;
 use crate::scalar::ScalarRange;
 use crate::vfs::{join, last_part, side_by_side};
-use crate::write::commit::nonces;
-use crate::write::identity::Ids;
 use crate::write::{WriteOptions, clock};
 
 /// The changes to a schema, applied atomically.
@@ -129,7 +128,7 @@ pub async fn evolve(array: &Array, change: &Evolution, options: &WriteOptions) -
     };
     sorts_last(&array.0.schema_name, timestamp_ms, &ids)?;
     for enumeration in &files {
-        put_enumeration(context, array.path(), enumeration, key, &nonces(key, &mut ids)).await?;
+        put_enumeration(context, array.path(), enumeration, key, &ids.nonces(key)).await?;
     }
     let ours = put_schema(context, array.path(), &schema, timestamp_ms, key, &mut ids).await?;
     if options.sync {

@@ -11,9 +11,9 @@ use crate::filter::Key;
 use crate::format::group::{GroupDetails, GroupMember};
 use crate::format::metadata::{self, Entry};
 use crate::format::{generic_tile, name};
+use crate::identity::Ids;
 use crate::vfs::join;
-use crate::write::commit::{names_in, nonces};
-use crate::write::identity::Ids;
+use crate::write::commit::names_in;
 use crate::write::{WriteOptions, clock};
 
 /// A change to a group's members.
@@ -171,7 +171,7 @@ async fn put(
     ids: &mut Ids,
     sync: bool,
 ) -> Result<()> {
-    let bytes = generic_tile::encode(payload, key, &nonces(key, ids)).at(path)?;
+    let bytes = generic_tile::encode(payload, key, &ids.nonces(key)).at(path)?;
     context.vfs.put(path, vec![Bytes::from(bytes)]).await?;
     if sync { context.vfs.sync(path).await } else { Ok(()) }
 }

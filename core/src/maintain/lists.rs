@@ -17,10 +17,10 @@ use crate::format::commits::{self, COMMITS_DIR};
 use crate::format::fragment::footer::Footer;
 use crate::format::metadata::{self, Entry};
 use crate::format::{consolidated_metadata, generic_tile, name};
+use crate::identity::Ids;
 use crate::vfs::{join, last_part};
 use crate::write::WriteOptions;
-use crate::write::commit::{nonces, put};
-use crate::write::identity::Ids;
+use crate::write::commit::put;
 
 /// Writes the footers of the visible fragments into one file. Fragments of the oldest versions are left out: they have
 /// no footer, or would be listed by their absolute path.
@@ -52,7 +52,7 @@ pub(super) async fn fragment_metadata(array: &Array, write: &WriteOptions) -> Re
     let name = name::versioned(first.start_ms, end_ms, ids.draw(), version);
     let path = join(super::fragment_meta_dir(array), &format!("{name}.meta"));
     let payload = consolidated_metadata::encode(&named);
-    let bytes = generic_tile::encode(&payload, array.key(), &nonces(array.key(), &mut ids)).at(&path)?;
+    let bytes = generic_tile::encode(&payload, array.key(), &ids.nonces(array.key())).at(&path)?;
     put(array, &path, bytes, write.sync).await?;
     Ok(Consolidation {
         written: vec![path],
@@ -167,8 +167,7 @@ pub(super) async fn array_metadata(array: &Array, write: &WriteOptions) -> Resul
     let entries: Vec<Entry> = entries.map(|(key, value)| Entry { key, value }).collect();
     let mut ids = Ids::new(write.seed);
     let path = join(META_DIR, &name::plain(first, last, ids.draw()));
-    let bytes =
-        generic_tile::encode(&metadata::encode(&entries), array.key(), &nonces(array.key(), &mut ids)).at(&path)?;
+    let bytes = generic_tile::encode(&metadata::encode(&entries), array.key(), &ids.nonces(array.key())).at(&path)?;
     put(array, &path, bytes, write.sync).await?;
     // For a moment readers see both; the new file has the same contents as the old ones together.
     let lines = files.iter().map(|f| format!("/__meta/{}", last_part(f)));

@@ -17,10 +17,10 @@ use crate::cpu::Cpu;
 use crate::error::{Error, Result};
 use crate::format::schema::{ArrayType, Layout, Schema};
 use crate::geometry::CellOrder;
+use crate::identity::Ids;
 use crate::query::tile::{FetchList, LocatedTile, TileRef};
 use crate::write::FragmentWriter;
 use crate::write::commit::{Draft, Sealed};
-use crate::write::identity::Ids;
 use crate::write::sort::{self, Sorted};
 use crate::write::writer::dimensions;
 

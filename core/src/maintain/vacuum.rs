@@ -9,10 +9,10 @@ use crate::array::{Array, Window};
 use crate::error::{AtPath, Result};
 use crate::format::commits::{self, COMMITS_DIR};
 use crate::format::name;
+use crate::identity::Ids;
 use crate::vfs::{EntryKind, join, last_part};
 use crate::write::WriteOptions;
 use crate::write::commit::put;
-use crate::write::identity::Ids;
 
 /// Removes what was replaced within the array's window. In the mode [`Mode::Fragments`] it also removes unfinished
 /// files of crashed writers. Returns the removed paths, relative to the array and in order of removal. With `dry_run`,

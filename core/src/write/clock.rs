@@ -1,10 +1,10 @@
 //! Timestamps and names that sort after existing ones.
 
-use super::identity::Ids;
 use crate::calendar;
 use crate::datatype::Datatype;
 use crate::error::{Error, Result};
 use crate::format::name::{self, TimestampedName};
+use crate::identity::Ids;
 use crate::limits::WRITE_LEAD_MS;
 
 /// Returns the timestamp for a write at `now_ms`: `now_ms`, or 1 ms after the latest timestamp in `names` if later.

@@ -9,19 +9,18 @@ use bytes::Bytes;
 use super::build::MetadataBuilder;
 use super::field::Fields;
 use super::files::Files;
-use super::identity::Ids;
 use super::tiler::{self, Tiles};
 use crate::array::Array;
 use crate::context::Context;
 use crate::cpu::Cpu;
 use crate::error::{AtPath, Error, Result};
-use crate::filter::{Key, Nonces};
 use crate::format::commits::{COMMITS_DIR, FRAGMENTS_DIR};
 use crate::format::data_file::FRAGMENT_METADATA;
 use crate::format::fragment::slots::FieldId;
 use crate::format::name;
 use crate::format::schema::{ArrayType, Schema};
 use crate::format::version::Version;
+use crate::identity::Ids;
 use crate::limits;
 use crate::scalar::ScalarRange;
 use crate::vfs::join;
@@ -242,11 +241,6 @@ pub(crate) async fn put(array: &Array, path: &str, bytes: Vec<u8>, sync: bool) -
         Err(Error::NotFound { .. }) => Ok(()),
         done => done,
     }
-}
-
-/// Nonces for the initialisation vectors of a small file.
-pub(crate) fn nonces(key: Option<&Key>, ids: &mut Ids) -> Nonces {
-    key.map_or_else(Nonces::none, |_| Nonces::new(ids.draw_seed()))
 }
 
 /// The path of a fragment's commit file, relative to the array.

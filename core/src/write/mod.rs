@@ -9,7 +9,6 @@ pub(crate) mod clock;
 pub(crate) mod commit;
 pub(crate) mod field;
 mod files;
-pub(crate) mod identity;
 mod indexes;
 mod number;
 pub(crate) mod pack;

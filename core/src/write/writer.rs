@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::boxes::DenseBox;
-use super::commit::{Draft, Sealed, names_in, nonces, put};
-use super::identity::Ids;
+use super::commit::{Draft, Sealed, names_in, put};
 use super::sort::{self, Sorted};
 use super::tiler::{InOrder, Permuted, Tiles};
 use super::{Cells, WriteOptions, check, clock, indexes};
@@ -20,6 +19,7 @@ use crate::format::name;
 use crate::format::schema::{ArrayType, Layout, Schema};
 use crate::geometry::region::{self, Span};
 use crate::geometry::{Frame, Grid, Order};
+use crate::identity::Ids;
 use crate::scalar::ScalarRange;
 use crate::vfs::join;
 
@@ -352,7 +352,7 @@ impl Array {
         clock::rise_above(&mut ids, &there, time)?;
         let path = join(META_DIR, &name::plain(time, time, ids.draw()));
         let payload = metadata::encode(entries);
-        let bytes = generic_tile::encode(&payload, self.key(), &nonces(self.key(), &mut ids)).at(&path)?;
+        let bytes = generic_tile::encode(&payload, self.key(), &ids.nonces(self.key())).at(&path)?;
         put(self, &path, bytes, options.sync).await
     }
 }

@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
+use crate::filter::{Key, Nonces};
 
 /// Draws unique ids from one seed.
 ///
@@ -62,6 +63,11 @@ impl Ids {
                 .finalize(),
         );
         seed
+    }
+
+    /// Nonces for the initialisation vectors of a small file, if there is a key.
+    pub(crate) fn nonces(&mut self, key: Option<&Key>) -> Nonces {
+        key.map_or_else(Nonces::none, |_| Nonces::new(self.draw_seed()))
     }
 }
 
