@@ -200,6 +200,12 @@ impl Column {
         }
     }
 
+    /// The bytes of these cells, which must exist and hold one number each.
+    pub(crate) fn numbers(&self, cells: &Range<usize>) -> &[u8] {
+        let width = self.datatype.size();
+        &self.data[cells.start * width..cells.end * width]
+    }
+
     /// Size of a fixed-size cell in bytes.
     fn width(&self) -> usize {
         self.cell.cell_bytes(self.datatype).unwrap_or(1)

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::directory::FragmentRef;
 use super::index::{Index, Section};
-use super::snapshot::Window;
+use super::window::Window;
 use crate::datatype::CellCount;
 use crate::error::{Error, Result};
 use crate::format::data_file::{FRAGMENT_METADATA, FieldFile, file_name};

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use futures_util::future;
 
 use super::directory::{Committed, GROUP_DIR, Listing};
+use super::fetch::read_generic;
 use super::meta::load_metadata;
-use super::open::read_generic;
-use super::snapshot::{OpenOptions, Window};
+use super::window::{OpenOptions, Window};
 use crate::array::directory::{GROUP_MARKER, META_DIR, ROOT_SCHEMA, SCHEMA_DIR};
 use crate::context::Context;
 use crate::error::{AtPath, Error, Result};

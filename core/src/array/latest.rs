@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::open::RELISTINGS;
+use super::fetch::RELISTINGS;
 use super::snapshot::Array;
 use crate::error::{AtPath, Error, Result};
 use crate::format::commits::{self, COMMITS_DIR};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
-use super::open::read_generic;
+use super::fetch::read_generic;
 use super::snapshot::Array;
 use crate::context::Context;
 use crate::error::{AtPath, Error, Result};

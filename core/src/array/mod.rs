@@ -3,6 +3,7 @@
 pub(crate) mod create;
 mod deletes;
 pub mod directory;
+pub(crate) mod fetch;
 pub(crate) mod fragment;
 pub(crate) mod group;
 pub(crate) mod index;
@@ -15,9 +16,11 @@ pub(crate) mod sections;
 mod sizes;
 mod snapshot;
 mod vacuumed;
+mod window;
 
 pub use create::{CreateOptions, outside_of_arrays};
 pub use fragment::Fragment;
 pub use group::{Group, Member, ObjectType, may_be_array, object_type};
+pub use snapshot::Array;
 pub(crate) use snapshot::Delete;
-pub use snapshot::{Array, OpenOptions, Window};
+pub use window::{OpenOptions, Window};

@@ -13,32 +13,30 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 
 use super::deletes::load_deletes;
 use super::directory::{Committed, FragmentRef, Listing};
+use super::fetch::{RELISTINGS, fetch, list, read_generic};
 use super::fragment::Fragment;
 use super::group::is_group;
 use super::index::Index;
 use super::open_mode::OpenMode;
 use super::schemas::{Schemas, load_schema};
-use super::snapshot::{Array, Delete, OpenOptions, Snapshot, Window};
-use crate::array::directory::{FRAGMENT_META_DIR, META_DIR, SCHEMA_DIR};
+use super::snapshot::{Array, Delete, Snapshot};
+use super::window::{OpenOptions, Window};
 use crate::context::Context;
 use crate::cpu::Cpu;
 use crate::error::{AtPath, Error, Result};
 use crate::filter::Key;
-use crate::format::commits::COMMITS_DIR;
+use crate::format::consolidated_metadata;
 use crate::format::data_file::FRAGMENT_METADATA;
 use crate::format::fragment::footer::Footer;
 use crate::format::fragment::legacy::LegacyMetadata;
 use crate::format::name::TimestampedName;
 use crate::format::schema::Schema;
 use crate::format::version::Version;
-use crate::format::{consolidated_metadata, generic_tile};
 use crate::vfs::{IN_FLIGHT, join, last_part, side_by_side};
 
 /// Number of bytes to read from the end of a fragment metadata file: enough for the footer, and for all of a small
 /// file.
 const TAIL_BYTES: u64 = 64 << 10;
-/// How often to list an array again if listed files are missing.
-pub(crate) const RELISTINGS: usize = 8;
 /// The most fragments whose footers are decoded on the calling thread. More are decoded in parallel.
 const FRAGMENTS_AT_ONCE: usize = 8;
 /// Schema file of a key-value store, a kind of object in TileDB 1.
@@ -314,44 +312,6 @@ fn half_vacuumed(error: Error) -> Error {
         ),
         other => other,
     }
-}
-
-/// Lists the folders of the array at `path`.
-pub(crate) async fn list(context: &Context, path: &str) -> Result<Listing> {
-    let dir = |name: &str| join(path, name);
-    let (schema, commits, meta, data) = (dir(SCHEMA_DIR), dir(COMMITS_DIR), dir(FRAGMENT_META_DIR), dir(META_DIR));
-    let vfs = &context.vfs;
-    let (root, schema, commits, fragment_meta, meta) = future::try_join5(
-        vfs.list(path),
-        vfs.list(&schema),
-        vfs.list(&commits),
-        vfs.list(&meta),
-        vfs.list(&data),
-    )
-    .await?;
-    Ok(Listing {
-        root,
-        schema,
-        commits,
-        fragment_meta,
-        meta,
-        vacuumed: Vec::new(),
-    })
-}
-
-/// Reads a file that is a single generic tile, and returns its payload.
-pub(crate) async fn read_generic(context: &Context, path: &str, key: Option<&Key>) -> Result<Vec<u8>> {
-    let bytes = context.vfs.read_all(path).await?;
-    Ok(generic_tile::decode(&bytes, key).at(path)?.0)
-}
-
-/// Reads files below `array`, each with its name.
-pub(super) async fn fetch(context: &Context, array: &str, names: &[String]) -> Result<Vec<(String, Bytes)>> {
-    let read = |name: String| async move {
-        let bytes = context.vfs.read_all(&join(array, &name)).await?;
-        Ok((name, bytes))
-    };
-    side_by_side(names.iter().cloned().map(read)).await
 }
 
 /// Consolidated footers by fragment name. Both are slices of the same payload.

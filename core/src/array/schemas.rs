@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use super::directory::ROOT_SCHEMA;
+use super::fetch::{list, read_generic};
 use super::index::inconsistent;
-use super::open::{list, read_generic};
-use super::snapshot::{Array, Snapshot, Window};
+use super::snapshot::{Array, Snapshot};
+use super::window::Window;
 use crate::array::directory::SCHEMA_DIR;
 use crate::context::Context;
 use crate::error::{AtPath, Result};

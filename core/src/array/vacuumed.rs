@@ -4,9 +4,10 @@
 use std::collections::HashSet;
 
 use super::directory::{Committed, Listing, is_covered};
-use super::open::fetch;
+use super::fetch::fetch;
 use super::open_mode::OpenMode;
-use super::snapshot::{Array, OpenOptions};
+use super::snapshot::Array;
+use super::window::OpenOptions;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::format::commits::FRAGMENTS_DIR;

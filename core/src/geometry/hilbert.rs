@@ -8,7 +8,6 @@ mod machine;
 
 use std::ops::Range;
 
-use super::order::numbers;
 use crate::column::{Column, typed};
 use crate::error::{Error, Result};
 use crate::format::check::HILBERT_DIMENSIONS_MAX;
@@ -97,7 +96,7 @@ impl Hilbert {
             } else {
                 let bucket = self.buckets(d);
                 with_type!(column.datatype.physical(), T => {
-                    let values = typed::<T>(numbers(column, &cells));
+                    let values = typed::<T>(column.numbers(&cells));
                     buckets.extend(values.iter().map(|&v| bucket(v as f64)));
                 });
             }

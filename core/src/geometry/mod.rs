@@ -3,15 +3,16 @@
 //! Cells of dense arrays are `u64` offsets from the low end of each dimension, so the same code serves every integer,
 //! date and time type. Coordinates of sparse arrays become `u64` keys that sort like the values.
 
+pub(crate) mod cell_order;
 pub(crate) mod grid;
 pub(crate) mod hilbert;
 pub(crate) mod order;
 pub(crate) mod region;
 pub(crate) mod slab;
 
+pub(crate) use cell_order::{CellOrder, KeyColumn, number};
 pub(crate) use grid::same_space;
 pub(crate) use grid::{Grid, TileBox, Tiling};
-pub(crate) use order::{CellOrder, KeyColumn, Order};
-pub(crate) use order::{number, numbers};
+pub(crate) use order::Order;
 pub(crate) use region::Span;
 pub(crate) use slab::{CopyPlan, Frame};

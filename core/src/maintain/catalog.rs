@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::array::open::RELISTINGS;
+use crate::array::fetch::RELISTINGS;
 use crate::array::{Array, directory};
 use crate::error::{AtPath, Error, Result};
 use crate::format::commits::{self, COMMITS_DIR, ConsolidatedCommit, FRAGMENTS_DIR, folder_of};

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::catalog::Catalog;
+use super::options::{ConsolidateOptions, Consolidation, Merge, times};
 use super::pending::Pending;
 use super::vacuum::RemovalPlan;
 use super::{COMMITTING, CONSOLIDATING, Mode, check_fill_value, dense, lists, pending, selection, sparse};
@@ -13,81 +14,10 @@ use crate::format::commits::{self, COMMITS_DIR, FRAGMENTS_DIR};
 use crate::format::name;
 use crate::format::schema::{Attribute, Schema};
 use crate::identity::Ids;
-use crate::limits;
 use crate::query::tile::StoredField;
 use crate::vfs::{join, last_part};
 use crate::write::WriteOptions;
 use crate::write::commit::{Draft, Sealed, put};
-
-/// Options of [`consolidate`].
-#[derive(Debug, Clone)]
-pub struct ConsolidateOptions {
-    /// The files to consolidate.
-    pub mode: Mode,
-    /// Memory budget in bytes.
-    pub memory_bytes: u64,
-    /// How to choose the fragments to merge.
-    pub steps: Steps,
-    /// Names of the fragments to merge. `steps` is ignored if set.
-    pub fragments: Option<Vec<String>>,
-    /// Whether to drop deleted cells, and thus their history.
-    pub purge_deleted: bool,
-    /// Start a new fragment after this many bytes of data.
-    pub fragment_bytes_max: u64,
-}
-
-/// How fragments are chosen: the longest runs of neighbours in time first, as in libtiledb.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Steps {
-    /// The maximum number of merges. Stops earlier if nothing is left to merge.
-    pub count: u32,
-    /// The fewest fragments in a run.
-    pub fragments_min: usize,
-    /// The most fragments in a run.
-    pub fragments_max: usize,
-    /// The lowest size ratio of neighbours in a run, smaller to larger.
-    pub size_ratio: f32,
-    /// The most cells in the bounding box of a dense run, per cell of the tiles that its fragments cover.
-    pub amplification: f32,
-}
-
-impl Default for Steps {
-    fn default() -> Self {
-        Self {
-            count: u32::MAX,
-            fragments_min: usize::MAX,
-            fragments_max: usize::MAX,
-            size_ratio: 0.0,
-            amplification: 1.0,
-        }
-    }
-}
-
-impl ConsolidateOptions {
-    /// Merges everything at once, with a memory budget of 512 MiB.
-    pub fn new(mode: Mode) -> Self {
-        Self {
-            mode,
-            memory_bytes: limits::CONSOLIDATION_BYTES,
-            steps: Steps::default(),
-            fragments: None,
-            purge_deleted: false,
-            fragment_bytes_max: u64::MAX,
-        }
-    }
-}
-
-/// The result of a consolidation.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Consolidation {
-    /// Names of the files or fragments that were written.
-    pub written: Vec<String>,
-    /// The number of replaced fragments or files. Vacuum removes them.
-    pub replaced: usize,
-    /// Names of the attributes that merged fragments had and the latest schema lacks, or has with a type of another
-    /// size. Reads of earlier moments show their fill values from now on.
-    pub dropped: BTreeSet<String>,
-}
 
 /// Consolidates what is visible in the array's window. The new files have the timestamps of those they replace. New
 /// fragments have the latest schema as of the timestamp in `write` or the window's end, whichever is later.
@@ -155,15 +85,6 @@ pub async fn next_merge(array: &Array, options: &ConsolidateOptions) -> Result<V
     Ok(run.iter().map(|f| f.name.clone()).collect())
 }
 
-/// The options of one merge.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Merge {
-    pub(super) memory_bytes: u64,
-    pub(super) purge: bool,
-    pub(super) fragment_bytes_max: u64,
-    pub(super) sync: bool,
-}
-
 async fn fragments(array: &Array, options: &ConsolidateOptions, write: &WriteOptions) -> Result<Consolidation> {
     let merge = Merge {
         memory_bytes: options.memory_bytes,
@@ -220,12 +141,6 @@ fn dropped(schema: &Schema, run: &[Arc<Fragment>]) -> BTreeSet<String> {
         .flat_map(|f| f.schema.attributes.iter().filter(of(f)))
         .map(|a| a.name.clone())
         .collect()
-}
-
-/// The timestamps of the oldest and the newest write of a run.
-pub(super) fn times(run: &[Arc<Fragment>]) -> (u64, u64) {
-    let first = run.iter().map(|f| f.start_ms).min().unwrap_or(0);
-    (first, run.iter().map(|f| f.end_ms).max().unwrap_or(first))
 }
 
 /// Commits the fragments that `run` was merged into, and lists the run as replaced. Returns their names.

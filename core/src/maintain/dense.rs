@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::check_fill_value;
-use super::consolidate::Merge;
+use super::options::{Merge, times};
 use super::tile_copy::{self, CopiedTile, CopySource, CopySources};
 use crate::array::{Array, Fragment};
 use crate::error::{Error, Result};
@@ -25,7 +25,7 @@ pub(super) async fn merge(array: &Array, run: &[Arc<Fragment>], m: &Merge, ids: 
     let grid = Grid::new(array.schema())?;
     let spans = bounds(&grid, run)?;
     check_fill_value::check_gaps(array.schema(), &grid, &spans, run)?;
-    let times = super::consolidate::times(run);
+    let times = times(run);
     let mut draft = Draft::new(array, ArrayType::Dense, times, &[], ids, m.sync).within(m.memory_bytes);
     let name = draft.name.clone();
     let result = async {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::EVOLVING;
 use crate::array::create::{distinct, put_enumeration, put_schema};
 use crate::array::directory::SCHEMA_DIR;
-use crate::array::{Array, Fragment, open, schemas};
+use crate::array::{Array, Fragment, fetch, schemas};
 use crate::column::Column;
 use crate::datatype::{Datatype, Physical};
 use crate::error::{Error, Result};
@@ -161,7 +161,7 @@ fn sorts_last(present: &str, timestamp_ms: u64, ids: &Ids) -> Result<()> {
 
 /// The names of the array's schemas, oldest first.
 async fn schema_names(array: &Array) -> Result<Vec<String>> {
-    let listing = open::list(array.context(), array.path()).await?;
+    let listing = fetch::list(array.context(), array.path()).await?;
     Ok(listing
         .schemas()
         .iter()

@@ -179,7 +179,7 @@ async fn put(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::array::open::read_generic;
+    use crate::array::fetch::read_generic;
     use crate::array::{Group, ObjectType};
     use crate::blocking::block_on;
     use crate::format::group::MemberKind;

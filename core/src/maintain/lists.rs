@@ -6,11 +6,11 @@ use bytes::Bytes;
 
 use super::COMMITTING;
 use super::catalog::Catalog;
-use super::consolidate::Consolidation;
+use super::options::Consolidation;
 use super::vacuum::put_ignore_file;
 use crate::array::directory::META_DIR;
+use crate::array::fetch::RELISTINGS;
 use crate::array::meta::load_entries;
-use crate::array::open::RELISTINGS;
 use crate::array::{Array, Window};
 use crate::error::{AtPath, Error, Result};
 use crate::format::commits::{self, COMMITS_DIR};

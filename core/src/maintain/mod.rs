@@ -10,6 +10,7 @@ mod evolve;
 mod exempt;
 pub(crate) mod group;
 mod lists;
+mod options;
 mod pending;
 mod policy;
 mod selection;
@@ -18,9 +19,10 @@ mod sparse;
 mod tile_copy;
 mod vacuum;
 
-pub use consolidate::{ConsolidateOptions, Consolidation, Steps, consolidate, next_merge};
+pub use consolidate::{consolidate, next_merge};
 pub use delete::{count_deleted, delete, delete_fragments};
 pub use evolve::{Evolution, evolve};
+pub use options::{ConsolidateOptions, Consolidation, Steps};
 pub use vacuum::vacuum;
 
 /// Selects the files to consolidate or vacuum.

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::consolidate::Steps;
+use super::options::Steps;
 use crate::geometry::{Span, region};
 
 /// The properties of a fragment that the choice depends on.

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::consolidate::ConsolidateOptions;
+use super::options::ConsolidateOptions;
 use super::policy::{Candidate, ReadOrderEffect, Rules, choose, hinders, union};
 use super::source::MergeSource;
 use super::sparse::{TILES, too_little};

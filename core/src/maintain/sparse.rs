@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use futures_util::future::try_join;
 
-use super::consolidate::{Merge, times};
 use super::deletes::{self, Deletes};
+use super::options::{Merge, times};
 use super::source::{self, MergeSource, Special};
 use crate::array::sections::load_index;
 use crate::array::{Array, Fragment};

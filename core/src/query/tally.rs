@@ -10,7 +10,6 @@ use super::summary::Summary;
 use crate::column::{Column, typed};
 use crate::cpu::{Cpu, parts};
 use crate::datatype::Physical;
-use crate::geometry::numbers;
 use crate::scalar::Scalar;
 use crate::with_type;
 
@@ -64,7 +63,7 @@ fn part(column: &Column, mask: Option<&[u8]>, needs: Needs, cells: &Range<usize>
     }
     let chosen = chosen.as_deref();
     if needs.sum {
-        let bytes = numbers(column, cells);
+        let bytes = column.numbers(cells);
         match column.datatype.physical() {
             Physical::F32 => out.real = sum_floats(&typed::<f32>(bytes), chosen, f64::from),
             Physical::F64 => out.real = sum_floats(&typed::<f64>(bytes), chosen, |v| v),
@@ -79,7 +78,7 @@ fn part(column: &Column, mask: Option<&[u8]>, needs: Needs, cells: &Range<usize>
         (out.min, out.max) = (least.map(text), greatest.map(text));
     } else if needs.ends {
         with_type!(column.datatype.physical(), T => {
-            let values = typed::<T>(numbers(column, cells));
+            let values = typed::<T>(column.numbers(cells));
             (out.min, out.max) = extremes(&values, chosen).map(|(a, b)| (a.into(), b.into())).unzip();
         });
     }

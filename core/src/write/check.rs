@@ -9,7 +9,7 @@ use crate::cpu::{Cpu, PART, parts};
 use crate::error::{Error, Result};
 use crate::format::attribute::DataOrder;
 use crate::format::schema::{Layout, Schema};
-use crate::geometry::{CellOrder, KeyColumn, numbers};
+use crate::geometry::{CellOrder, KeyColumn};
 use crate::key;
 
 /// Checks that every coordinate is inside the domain and, if there is one, the current domain.
@@ -24,7 +24,7 @@ pub(crate) fn inside(schema: &Schema, dims: &[&Column], cpu: Cpu) -> Result<()> 
             let outside = match (key::key(&range.lo), key::key(&range.hi)) {
                 (Some(lo), Some(hi)) => {
                     let outside = |cells: &Range<usize>| {
-                        let keys = key::keys(column.datatype.physical(), numbers(column, cells));
+                        let keys = key::keys(column.datatype.physical(), column.numbers(cells));
                         let at = match keys {
                             Ok(keys) => keys.iter().position(|k| !(lo..=hi).contains(k)),
                             Err(nan) => Some(nan),
