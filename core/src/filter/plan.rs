@@ -95,11 +95,28 @@ pub(super) fn string_coding(p: &Pipeline, f: &TileFormat<'_>) -> Option<StringCo
     let utf8 = f.datatype == Datatype::StringUtf8 && f.version.has_utf8_coding();
     let ascii = f.datatype == Datatype::StringAscii;
     let coding = |filter: &Filter| match filter {
-        Filter::Rle { .. } if utf8 || ascii && f.version.has_string_rle() => Some(StringCoding::Rle),
-        Filter::Dictionary { .. } if utf8 || ascii && f.version.has_string_dictionary() => {
-            Some(StringCoding::Dictionary)
+        Filter::Rle { .. } => (utf8 || ascii && f.version.has_string_rle()).then_some(StringCoding::Rle),
+        Filter::Dictionary { .. } => {
+            (utf8 || ascii && f.version.has_string_dictionary()).then_some(StringCoding::Dictionary)
         }
-        _ => None,
+        Filter::None
+        | Filter::Gzip { .. }
+        | Filter::Zstd { .. }
+        | Filter::Lz4 { .. }
+        | Filter::Bzip2 { .. }
+        | Filter::DoubleDelta { .. }
+        | Filter::BitWidthReduction { .. }
+        | Filter::Bitshuffle
+        | Filter::Byteshuffle
+        | Filter::PositiveDelta { .. }
+        | Filter::Aes256Gcm
+        | Filter::Md5
+        | Filter::Sha256
+        | Filter::FloatScale { .. }
+        | Filter::Xor
+        | Filter::Webp { .. }
+        | Filter::Delta { .. }
+        | Filter::Unknown { .. } => None,
     };
     p.filters.iter().filter(|_| f.cell.is_var()).find_map(coding)
 }
@@ -117,7 +134,21 @@ pub(super) fn output(filter: &Filter, datatype: Datatype) -> Datatype {
         Filter::FloatScale { byte_width, .. } => integer(*byte_width),
         Filter::Delta { reinterpret, .. } | Filter::DoubleDelta { reinterpret, .. } => reinterpret.unwrap_or(datatype),
         Filter::Aes256Gcm => Datatype::Blob,
-        _ => datatype,
+        Filter::None
+        | Filter::Gzip { .. }
+        | Filter::Zstd { .. }
+        | Filter::Lz4 { .. }
+        | Filter::Rle { .. }
+        | Filter::Bzip2 { .. }
+        | Filter::BitWidthReduction { .. }
+        | Filter::Bitshuffle
+        | Filter::Byteshuffle
+        | Filter::PositiveDelta { .. }
+        | Filter::Md5
+        | Filter::Sha256
+        | Filter::Dictionary { .. }
+        | Filter::Webp { .. }
+        | Filter::Unknown { .. } => datatype,
     }
 }
 
@@ -275,7 +306,15 @@ impl Step<'_> {
     pub(super) fn verify(&self, meta: &mut ChunkMetadata<'_>, data: &[u8]) -> Decoded<()> {
         match self {
             Self::Checksum(checksum) => checksum.verify(meta, data),
-            _ => Ok(()),
+            Self::Codec(_)
+            | Self::Byteshuffle(_)
+            | Self::Bitshuffle(_)
+            | Self::BitWidth(..)
+            | Self::PositiveDelta(..)
+            | Self::FloatScale(_)
+            | Self::Xor(_)
+            | Self::Webp(_)
+            | Self::Aes(_) => Ok(()),
         }
     }
 
@@ -291,7 +330,9 @@ impl Step<'_> {
             Self::FloatScale(scaling) => Ok(scaling.plain_bytes(data.len() as u64)),
             Self::Webp(image) => Ok(image.plain_bytes()),
             Self::Aes(_) => aes_gcm::plain_bytes(&mut r),
-            _ => Ok(data.len() as u64),
+            Self::Checksum(_) | Self::Byteshuffle(_) | Self::Bitshuffle(_) | Self::PositiveDelta(..) | Self::Xor(_) => {
+                Ok(data.len() as u64)
+            }
         }
     }
 
@@ -328,7 +369,12 @@ impl Step<'_> {
             Self::Codec(codec) => n.saturating_mul(codec.ratio()),
             Self::BitWidth(..) | Self::FloatScale(_) => n.saturating_mul(8),
             Self::Webp(image) => image.plain_bytes(),
-            _ => n,
+            Self::Checksum(_)
+            | Self::Byteshuffle(_)
+            | Self::Bitshuffle(_)
+            | Self::PositiveDelta(..)
+            | Self::Xor(_)
+            | Self::Aes(_) => n,
         }
     }
 
@@ -340,7 +386,9 @@ impl Step<'_> {
             Self::BitWidth(..) | Self::PositiveDelta(..) => n.saturating_mul(6).saturating_add(64),
             Self::FloatScale(_) => n.saturating_mul(2).saturating_add(64),
             Self::Webp(_) => n.saturating_mul(2).saturating_add(4096),
-            _ => n.saturating_add(1024),
+            Self::Checksum(_) | Self::Byteshuffle(_) | Self::Bitshuffle(_) | Self::Xor(_) | Self::Aes(_) => {
+                n.saturating_add(1024)
+            }
         }
     }
 }

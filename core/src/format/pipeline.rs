@@ -73,7 +73,22 @@ impl Pipeline {
         let changes = |f: &Filter| match f {
             Filter::FloatScale { .. } | Filter::Xor => true,
             Filter::Delta { reinterpret, .. } | Filter::DoubleDelta { reinterpret, .. } => reinterpret.is_some(),
-            _ => false,
+            Filter::None
+            | Filter::Gzip { .. }
+            | Filter::Zstd { .. }
+            | Filter::Lz4 { .. }
+            | Filter::Rle { .. }
+            | Filter::Bzip2 { .. }
+            | Filter::BitWidthReduction { .. }
+            | Filter::Bitshuffle
+            | Filter::Byteshuffle
+            | Filter::PositiveDelta { .. }
+            | Filter::Aes256Gcm
+            | Filter::Md5
+            | Filter::Sha256
+            | Filter::Dictionary { .. }
+            | Filter::Webp { .. }
+            | Filter::Unknown { .. } => false,
         };
         self.filters
             .split_last()

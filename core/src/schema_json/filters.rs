@@ -116,7 +116,15 @@ fn parse_one(text: &str) -> Result<Filter> {
             take(&mut |s| store(offset, s));
             take(&mut |s| store(byte_width, s));
         }
-        _ => {}
+        Filter::None
+        | Filter::Bitshuffle
+        | Filter::Byteshuffle
+        | Filter::Aes256Gcm
+        | Filter::Md5
+        | Filter::Sha256
+        | Filter::Xor
+        | Filter::Webp { .. }
+        | Filter::Unknown { .. } => {}
     }
     match wrong.or(parts.next()) {
         Some(part) => Err(Error::invalid(format!(
@@ -291,7 +299,14 @@ fn filter_from_json(entry: &Entry<'_>) -> Result<Filter> {
             read_integer(entry, "y_extent", y_extent)?;
             read_integer(entry, "x_extent", x_extent)?;
         }
-        _ => entry.known(&["name"])?,
+        Filter::None
+        | Filter::Bitshuffle
+        | Filter::Byteshuffle
+        | Filter::Aes256Gcm
+        | Filter::Md5
+        | Filter::Sha256
+        | Filter::Xor
+        | Filter::Unknown { .. } => entry.known(&["name"])?,
     }
     Ok(filter)
 }

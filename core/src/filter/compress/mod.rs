@@ -84,7 +84,12 @@ impl Codec {
     pub(super) const fn most_packed(self, n: u64) -> u64 {
         match self {
             Self::Rle { .. } => n.saturating_mul(3).saturating_add(1024),
-            _ => n.saturating_add(n / 8).saturating_add(1024),
+            Self::Gzip { .. }
+            | Self::Zstd { .. }
+            | Self::Lz4
+            | Self::Bzip2 { .. }
+            | Self::Delta(_)
+            | Self::DoubleDelta(_) => n.saturating_add(n / 8).saturating_add(1024),
         }
     }
 
