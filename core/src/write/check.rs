@@ -58,40 +58,55 @@ pub(crate) fn inside(schema: &Schema, dims: &[&Column], cpu: Cpu) -> Result<()> 
     Ok(())
 }
 
-/// Checks that dimension label values rise or fall as their attribute declares. Equal neighbours are allowed.
+/// Checks that dimension label values rise or fall as their attribute declares, and follow `last`. Equal neighbours are
+/// allowed. Returns the new last cell.
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] names the first value out of order.
-pub(crate) fn ordered(schema: &Schema, columns: &[Column]) -> Result<()> {
-    for (attribute, column) in schema.attributes.iter().zip(columns) {
+pub(crate) fn ordered(schema: &Schema, columns: &[Column], last: Option<&LastCell>) -> Result<Option<LastCell>> {
+    let cells = columns.first().map_or(0, Column::len);
+    if cells == 0 || schema.attributes.iter().all(|a| a.order == DataOrder::Unordered) {
+        return Ok(last.cloned());
+    }
+    for (a, (attribute, column)) in schema.attributes.iter().zip(columns).enumerate() {
         let wrong = match attribute.order {
             DataOrder::Unordered => continue,
             DataOrder::Increasing => Ordering::Greater,
             DataOrder::Decreasing => Ordering::Less,
         };
-        let keys = match &column.offsets {
-            Some(offsets) => KeyColumn::Strings(&column.data, offsets),
-            None => match key::keys(column.datatype.physical(), &column.data) {
-                Ok(keys) => KeyColumn::Numbers(keys),
-                Err(i) => {
-                    return Err(Error::invalid(format!(
-                        "'{}': value {i}, counted from 0, is not a number",
-                        attribute.name
-                    )));
-                }
-            },
+        let keys = label_keys(&attribute.name, column)?;
+        let before = last.and_then(|LastCell(columns)| columns.get(a));
+        let before = before.map(|c| label_keys(&attribute.name, c)).transpose()?;
+        let compare = |i: usize| match i.checked_sub(1) {
+            Some(previous) => keys.compare(previous, &keys, i),
+            None => before
+                .as_ref()
+                .map_or(Ordering::Equal, |before| before.compare(0, &keys, 0)),
         };
-        if let Some(i) = (1..column.len()).find(|&i| keys.compare(i - 1, &keys, i) == wrong) {
+        if let Some(i) = (0..column.len()).find(|&i| compare(i) == wrong) {
             let (name, order) = (&attribute.name, attribute.order);
             return Err(Error::invalid(format!(
                 "the values of '{name}' must be {order:?}; value {i}, counted from 0, is not"
             )));
         }
     }
-    Ok(())
+    Ok(Some(LastCell(
+        columns.iter().map(|c| c.slice(cells - 1..cells)).collect(),
+    )))
 }
 
-/// The last cell of a batch in global order, to compare with the first cell of the next batch.
+/// The sort keys of label values.
+fn label_keys<'a>(name: &str, column: &'a Column) -> Result<KeyColumn<'a>> {
+    if let Some(offsets) = &column.offsets {
+        return Ok(KeyColumn::Strings(&column.data, offsets));
+    }
+    key::keys(column.datatype.physical(), &column.data)
+        .map(KeyColumn::Numbers)
+        .map_err(|i| Error::invalid(format!("'{name}': value {i}, counted from 0, is not a number")))
+}
+
+/// The last cell of a batch, to compare with the first cell of the next batch: its coordinates if the array is sparse, or
+/// its attributes.
 #[derive(Debug, Clone)]
 pub(crate) struct LastCell(Vec<Column>);
 
@@ -201,7 +216,8 @@ mod tests {
             vec![Dimension::new("x", Datatype::Int32, 0, 9, 1)],
             vec![label],
         );
-        let check = |values: &[i8]| ordered(&schema, &[Column::from_values(Datatype::Int8, values)]);
+        let column = |values: &[i8]| [Column::from_values(Datatype::Int8, values)];
+        let check = |values: &[i8]| ordered(&schema, &column(values), None);
         check(&[3, 3, -1]).unwrap();
         assert!(
             check(&[3, 4])
@@ -209,6 +225,12 @@ mod tests {
                 .to_string()
                 .contains("value 1, counted from 0, is not")
         );
+        // Over batches too, of which some are empty.
+        let last = check(&[3, 2]).unwrap();
+        let last = ordered(&schema, &column(&[]), last.as_ref()).unwrap();
+        ordered(&schema, &column(&[2, 1]), last.as_ref()).unwrap();
+        let error = ordered(&schema, &column(&[3]), last.as_ref()).unwrap_err().to_string();
+        assert!(error.contains("value 0, counted from 0, is not"), "{error}");
     }
 
     #[test]

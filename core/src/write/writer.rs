@@ -56,6 +56,7 @@ pub struct FragmentWriter {
     tile_cells: u64,
     /// Cells that do not fill a whole tile yet.
     rest: Vec<Column>,
+    /// The last cell of the previous batch.
     last: Option<check::LastCell>,
 }
 
@@ -77,7 +78,7 @@ impl FragmentWriter {
                     ))
                 };
                 *missing = missing.checked_sub(cells as u64).ok_or_else(over)?;
-                check::ordered(self.draft.schema(), &columns)?;
+                self.last = check::ordered(self.draft.schema(), &columns, self.last.as_ref())?;
             }
             None => {
                 let schema = self.draft.schema();
@@ -202,7 +203,7 @@ impl Array {
         let (columns, count) = draft.fields().arrange(cells.columns)?;
         let schema = Arc::clone(self.schema());
         let (tiles, region): (Arc<dyn Tiles>, _) = if schema.is_dense() {
-            check::ordered(&schema, &columns)?;
+            check::ordered(&schema, &columns, None)?;
             let (grid, spans, region) = dense_box(&schema, cells.region)?;
             let order = Order::of(match cells.layout {
                 Layout::Unordered => Layout::RowMajor,
