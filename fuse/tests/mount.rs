@@ -450,15 +450,18 @@ fn a_mount_before_the_first_write_says_so() {
         .arg(folder.path().join("arrays/dense"))
         .arg(&place)
         .args(["--at", "1ms"])
-        .stdout(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut line = String::new();
-    BufReader::new(program.stderr.take().unwrap())
-        .read_line(&mut line)
+    let mut ready = String::new();
+    BufReader::new(program.stdout.take().unwrap())
+        .read_line(&mut ready)
         .unwrap();
-    let _ended = Mounted { program, place };
+    let mut messages = program.stderr.take().unwrap();
+    drop(Mounted { program, place });
+    let mut line = String::new();
+    messages.read_to_string(&mut line).unwrap();
     assert!(
         line.contains("nothing was written") && line.contains("the first write is of 1000ms"),
         "{line}"
