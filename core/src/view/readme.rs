@@ -22,6 +22,9 @@ use crate::format::metadata::MetaValue;
 use crate::format::schema::{Attribute, Schema};
 use crate::scalar::{Scalar, ScalarRange, json_word};
 
+/// How to name a slice. The book includes this file too (`docs/mount.md`).
+const SLICE_NAMES: &str = include_str!("slice_names.md");
+
 /// The longest date axis that an example selects as a whole.
 const DATES_MAX: u64 = 1 << 20;
 
@@ -170,20 +173,9 @@ pub(super) fn slices_readme(snapshot: &Snapshot) -> String {
     for name in samples(snapshot) {
         let _ = writeln!(out, "    {name}");
     }
+    let _ = writeln!(out, "\n{SLICE_NAMES}\n| ending | contents |\n|---|---|\n{}", Format::described());
     out.push_str(
-        "\n\
-         - Give one range per dimension, or `name=range`. Omitted dimensions are selected in full. `all` selects everything.\n\
-         - Integer ranges are half-open as in Python, with an optional step: `10:20`, `10:20:2`, `7`, `:`. Coordinates\n\
-         \x20 are absolute; negative ones do not wrap around. Ranges of floats, strings and dates are closed:\n\
-         \x20 `30.5:40`, `a:f`, `2020-01:2020-03`.\n\
-         - An omitted end is the end of the non-empty domain. `a..b` is the same as `a:b`, and `_` the same as `:`.\n\
-         - Name attributes before an `@`: `a,b@0:10.npy`. Escape special characters as in URLs: `%2C` is a comma.\n\n\
-         | ending | contents |\n|---|---|\n",
-    );
-    out.push_str(&Format::described());
-    out.push_str(
-        "\n\
-         File sizes are exact. Text files, and Arrow files with text, bool or enumerations, are limited to 256 MiB. If a file cannot be opened, run `getfattr -n user.hyperslab.error .` in this folder for the reason.\n",
+        "File sizes are exact. Text files, and Arrow files with text, bool or enumerations, are limited to 256 MiB. If a file cannot be opened, run `getfattr -n user.hyperslab.error .` in this folder for the reason.\n",
     );
     out
 }
