@@ -48,18 +48,31 @@ pub fn scratch(name: &str) -> PathBuf {
 /// If the build fails.
 pub fn program() -> PathBuf {
     static BUILT: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
-    let build = || {
-        let mut cargo = std::process::Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args(["build", "--quiet", "--package", "hyperslab-cli"]);
-        // Tests run under cargo, whose package variables would make every build script run again.
-        for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("CARGO_PKG_") || n == "CARGO_MANIFEST_DIR") {
-            cargo.env_remove(name);
-        }
-        let status = cargo.current_dir(here().join("..")).status().unwrap();
-        assert!(status.success(), "the program is built: {status}");
-        target().join("debug/hyperslab")
-    };
+    let build = || build(&["--package", "hyperslab-cli"]).join("hyperslab");
     BUILT.get_or_init(build).clone()
+}
+
+/// The folder of the programs `hyperslab` and `fuse-mount`, rebuilt if they are out of date.
+///
+/// # Panics
+/// If the build fails.
+pub fn programs() -> PathBuf {
+    static BUILT: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
+    let build = || build(&["--package", "hyperslab-cli", "--package", "hyperslab-fuse"]);
+    BUILT.get_or_init(build).clone()
+}
+
+/// Builds packages, and returns the folder of their programs.
+fn build(packages: &[&str]) -> PathBuf {
+    let mut cargo = std::process::Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--quiet"]).args(packages);
+    // Tests run under cargo, whose package variables would make every build script run again.
+    for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("CARGO_PKG_") || n == "CARGO_MANIFEST_DIR") {
+        cargo.env_remove(name);
+    }
+    let status = cargo.current_dir(here().join("..")).status().unwrap();
+    assert!(status.success(), "the programs are built: {status}");
+    target().join("debug")
 }
 
 /// A new empty folder below [`scratch`].
