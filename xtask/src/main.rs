@@ -1,4 +1,4 @@
-//! The project's developer commands: `cargo xtask demo | test | bench | npm | setup`.
+//! The project's developer commands: `cargo xtask demo | site | test | bench | npm | setup`.
 
 mod bench;
 mod demo;
@@ -6,6 +6,7 @@ mod fuzz;
 mod npm;
 mod run;
 mod setup;
+mod site;
 mod steps;
 mod test;
 
@@ -15,6 +16,7 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   demo     Mount sample arrays as a folder and show them in a browser
+  site     Build the book in docs/ as a website, and check its links
   test     Run every check, after setting up what it needs: `test [STEP …]` or `test STEP FILTER`
   npm      Build the npm package `hyperslab` from the wasm crate
   bench    Run the benchmarks, write bench/results and print the table of ratios
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
     };
     let outcome = match command {
         "demo" => demo::run(rest),
+        "site" => site::run(),
         "test" => test::run(rest),
         "npm" => npm::run(),
         "fuzz" => fuzz::run(rest),

@@ -5,6 +5,7 @@ use std::process::Command;
 use crate::demo;
 use crate::run::{cargo, command, root};
 use crate::setup::Need;
+use crate::site;
 
 /// One check: its name, what it needs, and its commands, run in order.
 pub(crate) struct Step {
@@ -46,6 +47,12 @@ pub(crate) const STEPS: &[Step] = &[
         name: "tidy",
         needs: &[],
         commands: |filter| vec![suite(&["tidy", "docs"], &[], filter), readme()],
+        filters: true,
+    },
+    Step {
+        name: "book",
+        needs: &[Need::Fuse, Need::Oracle],
+        commands: book,
         filters: true,
     },
     Step {
@@ -135,6 +142,11 @@ fn suite(files: &[&str], options: &[&str], filter: Option<&str>) -> Command {
     }
     c.arg("--").args(options).args(filter);
     c
+}
+
+/// The commands of the book, its links, and the website.
+fn book(filter: Option<&str>) -> Vec<Command> {
+    vec![suite(&["book"], &[], filter), site::command()]
 }
 
 fn wasm(filter: Option<&str>) -> Vec<Command> {

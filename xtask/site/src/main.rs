@@ -1,0 +1,31 @@
+//! Builds the book in `docs/` as a website and checks its links: `hyperslab-site ROOT FOLDER`.
+
+mod check;
+mod outside;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use mdbook_driver::MDBook;
+
+fn main() -> anyhow::Result<()> {
+    let args: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    let [root, folder] = args.as_slice() else {
+        bail!("usage: hyperslab-site ROOT FOLDER");
+    };
+    build(&root.join("docs"), folder)?;
+    let broken = check::broken_links(folder)?;
+    if !broken.is_empty() {
+        bail!("broken links in the website:\n{}", broken.join("\n"));
+    }
+    println!("the website is in {}", folder.display());
+    Ok(())
+}
+
+/// Renders the book to `folder`.
+fn build(docs: &Path, folder: &Path) -> anyhow::Result<()> {
+    let mut book = MDBook::load(docs).context("cannot read the book in docs/")?;
+    book.config.build.build_dir = folder.to_path_buf();
+    book.with_preprocessor(outside::OutsideLinks);
+    book.build().context("cannot build the book")
+}
