@@ -173,7 +173,11 @@ pub(super) fn slices_readme(snapshot: &Snapshot) -> String {
     for name in samples(snapshot) {
         let _ = writeln!(out, "    {name}");
     }
-    let _ = writeln!(out, "\n{SLICE_NAMES}\n| ending | contents |\n|---|---|\n{}", Format::described());
+    let _ = writeln!(
+        out,
+        "\n{SLICE_NAMES}\n| ending | contents |\n|---|---|\n{}",
+        Format::described()
+    );
     out.push_str(
         "File sizes are exact. Text files, and Arrow files with text, bool or enumerations, are limited to 256 MiB. If a file cannot be opened, run `getfattr -n user.hyperslab.error .` in this folder for the reason.\n",
     );
