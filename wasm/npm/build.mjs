@@ -16,6 +16,8 @@ run("cargo", ["build", "--package", "hyperslab-wasm", "--target", "wasm32-unknow
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist);
 run("cargo", ["run", "--package", "hyperslab-bindgen", "--", wasm, dist]);
+// npm leaves links out of packages.
+for (const licence of ["LICENSE-MIT", "LICENSE-APACHE"]) cpSync(join(root, licence), join(here, licence));
 // TypeScript resolves ./core.js to declarations in the source folder.
 cpSync(join(dist, "core.d.ts"), join(here, "src/core.d.ts"));
 run(process.execPath, [join(here, "node_modules/typescript/bin/tsc"), "-p", here]);

@@ -46,7 +46,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "tidy",
         needs: &[],
-        commands: |filter| vec![suite(&["tidy", "docs"], &[], filter), readme()],
+        commands: |filter| vec![suite(&["tidy", "docs", "packages"], &[], filter), readme()],
         filters: true,
     },
     Step {

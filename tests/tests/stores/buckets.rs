@@ -8,6 +8,7 @@ use hyperslab::{Array, OpenOptions, WriteOptions};
 use hyperslab_tests::{oracle::Oracle, program};
 
 use crate::bucket::Bucket;
+use crate::example;
 use crate::lives::live;
 
 #[test]
@@ -16,6 +17,19 @@ fn a_bucket_is_a_store() {
         let vfs = bucket.context("deep/prefix").vfs;
         block_on(conformance::check(&*vfs)).unwrap();
         block_on(conformance::check_reading(&*bucket.context("/deep/prefix/").vfs)).unwrap();
+    }
+}
+
+#[test]
+fn the_example_of_object_stores_runs_in_a_bucket() {
+    for bucket in Bucket::of_each_kind("example") {
+        let mut out = Vec::new();
+        example::run(&bucket.context("some"), "prefix", &mut out).unwrap();
+        let printed = String::from_utf8(out).unwrap();
+        let mut lines = printed.lines();
+        assert_eq!(lines.next(), Some("[0, 100, 200, 300, 400, 500, 600, 700, 800, 900]"));
+        assert!(lines.any(|name| name == "__commits"), "{printed}");
+        assert!(bucket.objects().join("some/prefix/numbers/__schema").is_dir());
     }
 }
 

@@ -6,6 +6,8 @@ mod azure;
 mod azurite;
 mod bucket;
 mod buckets;
+#[path = "../../../core/examples/object_store.rs"]
+mod example;
 mod halfway;
 mod lives;
 mod program;

@@ -28,6 +28,15 @@ const use = `
   const sum = (await get(await array.at(Infinity))).data.reduce((a, b) => a + b);
 `;
 
+test("the package has its code, README and licences, and nothing else", () => {
+  const packed = execFileSync("npm", ["pack", "--dry-run", "--json", "--silent"], { cwd: here, encoding: "utf8" });
+  const names = JSON.parse(packed)[0].files.map((file) => file.path);
+  const outside = names.filter((name) => !name.startsWith("dist/"));
+  assert.deepEqual(outside.sort(), ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "package.json"]);
+  for (const name of ["index.js", "index.d.ts", "node.js", "pool.js", "worker.js", "core_bg.wasm"]) assert.ok(names.includes(`dist/${name}`), name);
+  assert.ok(names.every((name) => /\.(js|d\.ts|wasm)$/.test(name) || outside.includes(name)), names.join(" "));
+});
+
 test("Node can import and require the package", async () => {
   const run = (args) => execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
   const names = "create, get, MemoryStore, put";
