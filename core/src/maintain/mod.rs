@@ -1,4 +1,25 @@
-//! Array maintenance: consolidation, vacuum, deletes, schema evolution, groups.
+//! Array maintenance: consolidation, vacuum, deletes and schema evolution.
+//!
+//! Every write adds a fragment. Many fragments make opening and reading slower, so merge them from time to time:
+//!
+//! ```text
+//!              fragments                         commits
+//! write ×3     [1000] [2000] [3000]              3 markers
+//! consolidate  [1000] [2000] [3000] [1000-3000]  readers use the merged fragment
+//! vacuum       [1000-3000]                       the past between 1000 and 3000 is gone
+//! ```
+//!
+//! 1. [`consolidate`] with [`Mode::Fragments`] merges fragments. Reads return the same cells as before.
+//! 2. [`vacuum`] removes the fragments that were merged. Until then, the past stays readable.
+//! 3. [`consolidate`] with [`Mode::Commits`] and [`Mode::FragmentMetadata`] makes opening an array with many fragments
+//!    take a few requests.
+//!
+//! [`delete`] hides the cells of a sparse array that meet a condition. Consolidation with
+//! [`purge_deleted`](ConsolidateOptions::purge_deleted) and a vacuum then remove them for good. [`delete_fragments`]
+//! removes all writes in a period. [`evolve`] adds and drops attributes and extends enumerations and the current domain.
+//!
+//! All of these may run while others read and write. They take the time and seed of a write; see
+//! [`WriteOptions`](crate::WriteOptions).
 
 pub(crate) mod catalog;
 mod check_fill_value;

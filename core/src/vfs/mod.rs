@@ -1,7 +1,21 @@
-//! Stores of immutable files, behind a small trait.
+//! Stores of immutable files, behind the trait [`Vfs`].
 //!
-//! Paths are relative, `/`-separated, never start or end with `/` and never contain `..`. The empty
-//! path is the store's root folder.
+//! | store | holds | feature |
+//! | --- | --- | --- |
+//! | [`MemVfs`] | files in memory | |
+//! | `LocalVfs` | the files of a folder on the local disk | `fs` |
+//! | `ObjectVfs` | objects in S3, Google Cloud Storage or Azure | `object-store` |
+//! | `HttpVfs` | the files of a web server, read-only | `object-store` |
+//! | [`ManifestVfs`] | the files of another store that cannot list, as its manifest lists them | |
+//!
+//! [`open_url`] opens the store of a path or URL. Give the store to [`Context::new`](crate::Context::new).
+//!
+//! Paths are relative, `/`-separated, never start or end with `/` and never contain `..`. The empty path is the store's
+//! root folder.
+//!
+//! To add a store, implement [`Vfs`] and run the conformance suite of the feature `test-util` on it. The suite checks
+//! what the engine relies on: files appear completely or not at all, [`Vfs::put`] never replaces a file, listings are
+//! sorted, and a missing folder is empty.
 
 pub mod coalesce;
 #[cfg(feature = "test-util")]

@@ -1,8 +1,21 @@
-//! Shows arrays as files: the slice grammar, the tree of names and the file formats.
+//! Arrays as trees of files, for mounts, servers and browsers.
 //!
 //! A [`View`] finds a path ([`View::lookup`]), lists a folder ([`View::list`]) and reads a byte range of a file
-//! ([`View::read`]). Mounts and browsers only pass on the results. Only [`View`] and its contents do I/O; the other
-//! modules are pure.
+//! ([`View::read`]). Mounts and browsers only pass on the results.
+//!
+//! ```text
+//! README.md                  what the array holds, and how to name slices
+//! schema.json  metadata.json
+//! slices/temp@0:100,5:20.npy the attribute temp of the rows 0 to 99 and the columns 5 to 19
+//! slices/all.csv             everything; also .json, .arrow, .bin, .png
+//! tiles/temp/0/3.npy         one tile of a dense array
+//! at/2026-03-01/             the same tree as of a time
+//! fragments/                 what each write added
+//! zarr/                      a dense array as Zarr v3
+//! ```
+//!
+//! Any slice has a name and an exact size, but listings are finite: only `README.md` is listed in `slices`. A group or
+//! a folder of arrays is a folder with one such tree for each array.
 
 mod attributes;
 mod chunk;
