@@ -28,13 +28,14 @@ use crate::error::{Error, Result};
 /// # let cells = Cells { region: None, layout: Layout::RowMajor, columns: column(&[0, 1, 2, 3, 4, 5, 6, 7]) };
 /// # array.write(cells, &at(10)).await?;
 /// use hyperslab::arrow::{FieldType, Table};
+/// use hyperslab::schema::Field;
 ///
 /// let array = array.at(Window::ALL).await?;
 /// let batch = array.read(&Query::default()).await?;
 /// let column = batch.column("a").unwrap();
 ///
 /// // To Arrow…
-/// let table = Table::new(vec![FieldType::attribute(&array.schema().attributes[0], None)], true)?;
+/// let table = Table::new(vec![Field::named(array.schema(), "a")?.into()], true)?;
 /// let rows = table.batches(&[column], 0..8).next().unwrap()?;
 /// assert_eq!(rows.num_rows(), 8);
 ///
