@@ -22,6 +22,7 @@ pub(crate) struct CacheKey {
 
 impl CacheKey {
     /// The key of a value of kind `kind`, made from part `part` of the file at `path`.
+    #[cfg(any(test, feature = "object-store"))]
     pub(crate) fn new(path: impl Into<Arc<str>>, part: u64, kind: &'static str) -> Self {
         Self {
             path: path.into(),
