@@ -122,6 +122,12 @@ fn wrong_usage_is_code_2() {
         &["--where", "no field 'nope'"],
     );
     check(&shell, "export a out.npy --order global", 2, &["--order"]);
+    check(
+        &shell,
+        "export a out.png --order col",
+        2,
+        &["--order", "a .png of a dense array is in row order"],
+    );
     check(&shell, "import in.npy b --tile 1,2,3", 2, &["--tile"]);
     check(&shell, "import in.npy b --filters zsdt:5", 2, &["--filters", "zsdt"]);
     check(&shell, "evolve a", 2, &["--add-attr"]);

@@ -163,7 +163,7 @@ fn exactly_the_listed_extensions_are_supported() {
     }
     let (code, error) = shell.fails("export a - --format npz");
     assert!(
-        code == 2 && error.contains("npy, bin, csv, tsv, json, jsonl, arrow, png]"),
+        code == 2 && error.contains("one of npy, bin, csv, tsv, json, jsonl, arrow, png"),
         "{error}"
     );
 }
