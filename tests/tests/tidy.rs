@@ -29,6 +29,7 @@ const SHELL: &[&str] = &[
     "core/src/view/contents",
     "core/src/view/selection/labels.rs",
     "core/src/view/resolver",
+    "core/src/write/adopt.rs",
     "core/src/write/commit.rs",
     "core/src/write/files.rs",
     "core/src/write/writer.rs",

@@ -205,12 +205,12 @@ impl Draft {
 
 /// A complete fragment that is not committed yet.
 pub(crate) struct Sealed {
-    array: Array,
+    pub(super) array: Array,
     /// The fragment's name.
     pub(crate) name: String,
     /// The path of its commit file, relative to the array.
     pub(crate) commit: String,
-    sync: bool,
+    pub(super) sync: bool,
 }
 
 impl Sealed {
@@ -244,7 +244,7 @@ pub(crate) async fn put(array: &Array, path: &str, bytes: Vec<u8>, sync: bool) -
 }
 
 /// The path of a fragment's commit file, relative to the array.
-fn commit_path(version: Version, name: &str) -> String {
+pub(super) fn commit_path(version: Version, name: &str) -> String {
     if version.has_commit_folder() {
         join(COMMITS_DIR, &format!("{name}.wrt"))
     } else {
@@ -252,6 +252,6 @@ fn commit_path(version: Version, name: &str) -> String {
     }
 }
 
-fn fragment_dir(array: &Array, in_folder: bool, name: &str) -> String {
+pub(super) fn fragment_dir(array: &Array, in_folder: bool, name: &str) -> String {
     join(&join(array.path(), if in_folder { FRAGMENTS_DIR } else { "" }), name)
 }

@@ -1,5 +1,6 @@
 //! Writing cells. One write makes one fragment, which becomes visible atomically.
 
+mod adopt;
 pub(crate) mod boxes;
 mod buffer_pool;
 mod build;
