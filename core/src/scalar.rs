@@ -66,6 +66,8 @@ impl fmt::Display for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.as_i128(), self.as_f64(), self.as_bytes()) {
             (Some(i), ..) => i.fmt(f),
+            // As in Rust's debug format: very large and very small numbers have an exponent.
+            (None, Some(v), _) if v != 0.0 && v.is_finite() && !(1e-5..1e16).contains(&v.abs()) => write!(f, "{v:e}"),
             (None, Some(v), _) => v.fmt(f),
             (None, None, text) => write!(f, "'{}'", String::from_utf8_lossy(text.unwrap_or_default())),
         }

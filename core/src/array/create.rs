@@ -18,6 +18,7 @@ use crate::format::pipeline::Filter;
 use crate::format::schema::{ArrayType, Attribute, Dimension, EnumerationRef, Schema};
 use crate::format::{generic_tile, version::Version};
 use crate::identity::Ids;
+use crate::scalar::Scalar;
 use crate::schema_json::value::cell_text;
 use crate::vfs::{join, local_path, side_by_side, split};
 
@@ -218,6 +219,22 @@ pub(crate) fn distinct(e: &Enumeration) -> Result<()> {
     )))
 }
 
+/// Checks that an attribute's datatype has an index for every value of its enumeration.
+fn room_for(e: &Enumeration, attribute: &Attribute) -> Result<()> {
+    let last = e.values.len().saturating_sub(1);
+    if Scalar::from_i128(attribute.datatype, last as i128).is_some() {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "attribute '{}' is {}, which has no room for the indices of the {} values of enumeration '{}'; use a larger \
+         integer type, such as int32",
+        attribute.name,
+        attribute.datatype,
+        e.values.len(),
+        e.name
+    )))
+}
+
 /// Assigns a file to every enumeration and lists them in the schema.
 fn name_enumerations(schema: &mut Schema, enumerations: &[Enumeration], ids: &mut Ids) -> Result<Vec<Enumeration>> {
     let known = |name: &str| enumerations.iter().any(|e| e.name == name);
@@ -237,6 +254,13 @@ fn name_enumerations(schema: &mut Schema, enumerations: &[Enumeration], ids: &mu
             )));
         }
         distinct(enumeration)?;
+        let users = schema
+            .attributes
+            .iter()
+            .filter(|a| a.enumeration.as_ref() == Some(&enumeration.name));
+        for attribute in users {
+            room_for(enumeration, attribute)?;
+        }
         let named = Enumeration {
             file: name::enumeration(ids.draw()),
             ..enumeration.clone()

@@ -69,7 +69,9 @@ impl FilterPosition {
         match filter {
             Filter::Rle { .. } => self.rle(),
             Filter::Dictionary { .. } => self.dictionary(),
-            Filter::Delta { reinterpret, .. } | Filter::DoubleDelta { reinterpret, .. } => self.delta(*reinterpret),
+            Filter::Delta { reinterpret, .. } | Filter::DoubleDelta { reinterpret, .. } => {
+                self.delta(filter.name(), *reinterpret)
+            }
             Filter::BitWidthReduction { .. } | Filter::PositiveDelta { .. } => self.reduction(),
             Filter::FloatScale {
                 scale,
@@ -115,11 +117,12 @@ impl FilterPosition {
         Ok(())
     }
 
-    fn delta(&self, reinterpret: Option<Datatype>) -> Result<(), String> {
+    fn delta(&self, name: &str, reinterpret: Option<Datatype>) -> Result<(), String> {
         let taken = reinterpret.unwrap_or(self.seen);
         if taken.is_float() {
+            let integer = if taken.size() == 4 { "int32" } else { "int64" };
             return Err(format!(
-                "works on integers, not on {taken}; set an integer type to reinterpret the values as"
+                "works on integers, not on {taken}; reinterpret the values as integers with {name}:{integer}"
             ));
         }
         if !self.seen.size().is_multiple_of(taken.size()) {

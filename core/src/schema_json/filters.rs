@@ -128,10 +128,24 @@ fn parse_one(text: &str) -> Result<Filter> {
     }
     match wrong.or(parts.next()) {
         Some(part) => Err(Error::invalid(format!(
-            "filter '{text}': the {} filter does not accept '{part}'",
-            filter.name()
+            "filter '{text}': the {} filter does not accept '{part}'; {}",
+            filter.name(),
+            accepted(&filter)
         ))),
         None => Ok(filter),
+    }
+}
+
+/// What may follow the colon after a filter's name.
+fn accepted(filter: &Filter) -> &'static str {
+    match filter {
+        Filter::Gzip { .. } | Filter::Bzip2 { .. } => "its level is a whole number up to 9",
+        Filter::Zstd { .. } => "its level is a whole number up to 22",
+        Filter::Lz4 { .. } | Filter::Rle { .. } | Filter::Dictionary { .. } => "its level is a whole number",
+        Filter::BitWidthReduction { .. } | Filter::PositiveDelta { .. } => "it takes the window in bytes, as in :256",
+        Filter::Delta { .. } | Filter::DoubleDelta { .. } => "it takes a datatype, as in :int64",
+        Filter::FloatScale { .. } => "it takes the scale, the offset and the number of bytes, as in :0.01:0:4",
+        _ => "it has no options",
     }
 }
 
