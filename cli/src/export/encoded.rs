@@ -3,12 +3,15 @@
 use std::io::Write as _;
 
 use anyhow::{Context as _, Result, ensure};
+use hyperslab::Batch;
 use hyperslab::internals::view::encode::{Format, Frame};
+use hyperslab::internals::view::selection::display_name;
 use hyperslab::schema::Layout;
 
 use super::job::{Job, parts};
 use crate::args::Export;
 use crate::output_file::{Out, failed};
+use crate::show;
 
 /// Streams the job through an encoder.
 pub(super) async fn export(job: &Job, format: Format, args: &Export) -> Result<()> {
@@ -36,6 +39,7 @@ pub(super) async fn export(job: &Job, format: Format, args: &Export) -> Result<(
     let mut written = write(&mut file, &encoder.start())?;
     let progress = job.progress("exporting");
     let mut batches = job.array.batches(job.query.clone());
+    let mut unreadable = Vec::new();
     while !job.is_empty()
         && let Some(batch) = batches
             .next()
@@ -43,6 +47,9 @@ pub(super) async fn export(job: &Job, format: Format, args: &Export) -> Result<(
             .with_context(|| format!("cannot read {}", job.url))?
     {
         progress.add(batch.cells);
+        if matches!(format, Format::Csv | Format::Tsv) {
+            warn_of_bytes(&batch, &mut unreadable);
+        }
         if let [_] = batch.columns.as_slice()
             && fixed
         {
@@ -64,6 +71,40 @@ pub(super) async fn export(job: &Job, format: Format, args: &Export) -> Result<(
         job.url
     );
     file.finish()
+}
+
+/// Warns once about each field whose text is not valid. `known` has the fields with a warning.
+fn warn_of_bytes(batch: &Batch, known: &mut Vec<String>) {
+    for (name, column) in &batch.columns {
+        if !column.datatype.is_string() || column.data.is_ascii() || known.contains(name) {
+            continue;
+        }
+        let is_text = |i: usize| column.is_null(i) || is_text(column.cell(i), column.datatype.size());
+        if (0..column.len()).all(is_text) {
+            continue;
+        }
+        known.push(name.clone());
+        let shown = display_name(name);
+        show::warning(format_args!(
+            "'{shown}' has cells that are not valid text, which an import of this file does not \
+             restore; export to .arrow instead, which keeps all bytes"
+        ));
+    }
+}
+
+/// Whether the units of this many bytes are valid UTF-8, UTF-16 or UTF-32.
+fn is_text(bytes: &[u8], unit: usize) -> bool {
+    match unit {
+        2 => {
+            let units = bytes.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit));
+            char::decode_utf16(units).all(|c| c.is_ok())
+        }
+        4 => {
+            let mut units = bytes.as_chunks::<4>().0.iter().map(|unit| u32::from_le_bytes(*unit));
+            units.all(|unit| char::from_u32(unit).is_some())
+        }
+        _ => std::str::from_utf8(bytes).is_ok(),
+    }
 }
 
 fn write(file: &mut Out, bytes: &[u8]) -> Result<u64> {

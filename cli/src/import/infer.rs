@@ -212,9 +212,12 @@ fn grid(
 fn complete(dimensions: &mut [Dimension]) -> Result<()> {
     let length = |d: &Dimension| {
         let length = d.domain.as_ref().and_then(show::length);
-        length
-            .and_then(|n| u64::try_from(n).ok())
-            .with_context(|| format!("'{}' is no integer", d.name))
+        length.and_then(|n| u64::try_from(n).ok()).with_context(|| {
+            format!(
+                "the coordinates in '{}' are {}, but dense arrays take integers, dates and times; add --sparse",
+                d.name, d.datatype
+            )
+        })
     };
     let lengths: Vec<u64> = dimensions.iter().map(length).collect::<Result<_>>()?;
     for (d, usual) in dimensions.iter_mut().zip(tiles::extents(&lengths)) {

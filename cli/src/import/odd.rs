@@ -1,6 +1,6 @@
 //! Messages about cells that differ from the rest of their column.
 
-use anyhow::{Error, Result, anyhow, ensure};
+use anyhow::{Error, Result, anyhow, bail};
 
 use crate::input::{Guess, Kind, Named, Odd, Values};
 use crate::show;
@@ -17,6 +17,12 @@ pub(super) fn warn_of_losses(name: &str, column: &Named) {
         show::warning(format_args!(
             "line {line}, column '{name}': '{text}' is imported as a number, without its \
              leading zeros; keep them with --types {name}=string_ascii"
+        ));
+    }
+    if let Some(Odd { line, text, .. }) = guess.coarse() {
+        show::warning(format_args!(
+            "line {line}, column '{name}': float32 does not keep all digits of '{text}'; keep them \
+             with --types {name}=float64"
         ));
     }
     if let Some((Odd { line, text, .. }, unnamed)) = guess.offset() {
@@ -57,7 +63,18 @@ fn odd_cell(name: &str, odd: &Odd) -> String {
             "line {line}, column '{name}': '{text}' has text after its time that is neither Z nor an offset such as \
              +02:00"
         ),
-        Kind::Floats | Kind::PlainNumbers | Kind::Offsets => {
+        Kind::Thousands => {
+            format!("line {line}, column '{name}': '{text}' has a comma, which may separate thousands or a fraction")
+        }
+        Kind::Durations => format!(
+            "line {line}, column '{name}': '{text}' is no number, but {others} of {filled} cells are, which may be \
+             durations"
+        ),
+        Kind::Fine => format!(
+            "line {line}, column '{name}': no datatype holds '{text}' together with the other dates; nanoseconds reach \
+             from 1677 to 2262"
+        ),
+        Kind::Floats | Kind::PlainNumbers | Kind::Offsets | Kind::Coarse => {
             format!("line {line}, column '{name}': float64, the type of the other numbers, would round '{text}'")
         }
     }
@@ -71,20 +88,33 @@ fn odd_remedy(name: &str, odd: &Odd) -> String {
         Kind::Numbers | Kind::Dates => format!("correct or remove the line, {text}"),
         Kind::Zones => format!("end the times in Z or an offset, {text}"),
         Kind::Whole => format!("accept rounding with --types {name}=float64, {text}"),
-        Kind::Floats | Kind::PlainNumbers | Kind::Offsets => format!("accept that with --types {name}=float64, {text}"),
+        Kind::Thousands => format!("write 1,234 as 1234 or 1.234, {text}"),
+        Kind::Durations => format!("give their unit, as in --types {name}=time_ms, {text}"),
+        Kind::Fine => format!("shorten the fractions of seconds, {text}"),
+        Kind::Floats | Kind::PlainNumbers | Kind::Offsets | Kind::Coarse => {
+            format!("accept that with --types {name}=float64, {text}")
+        }
     }
 }
 
-/// Returns an error for numbers with decimal commas. Warns if a few cells make a column text.
+/// Returns an error for numbers with commas. Warns if a few cells make a column text.
 pub(super) fn check_text(name: &str, guess: &Guess) -> Result<()> {
     let Some(odd) = guess.odd_one() else { return Ok(()) };
-    ensure!(
-        odd.kind != Kind::DecimalCommas,
-        "{}; write the numbers with a point, or keep the column as text with --types {name}=string_utf8",
-        odd_cell(name, &odd)
-    );
+    let remedy = match odd.kind {
+        Kind::DecimalCommas => Some("write the numbers with a point"),
+        Kind::Thousands => Some("write 1,234 as 1234 or 1.234"),
+        _ => None,
+    };
+    if let Some(remedy) = remedy {
+        bail!(
+            "{}; {remedy}, or keep the column as text with --types {name}=string_utf8",
+            odd_cell(name, &odd)
+        );
+    }
     let otherwise = match odd.kind {
         Kind::Zones => "end the times in Z or an offset".to_owned(),
+        Kind::Durations => format!("give their unit, as in --types {name}=time_ms"),
+        Kind::Fine => "shorten the fractions of seconds".to_owned(),
         Kind::Floats | Kind::PlainNumbers | Kind::Whole => format!("accept the rounding with --types {name}=float64"),
         _ => "clear such cells to get a column with nulls".to_owned(),
     };

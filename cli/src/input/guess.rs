@@ -48,6 +48,13 @@ pub(crate) struct Guess {
     zero_led: Option<Odd>,
     /// The first whole number that no integer type holds together with those before it.
     unfit: Option<Odd>,
+    /// Cells that are NaT, which is no number and no date, and the first of them.
+    nats: u64,
+    odd_nat: Option<Odd>,
+    /// The first date that no unit holds together with those before it.
+    fine: Option<Odd>,
+    /// The first number whose digits float32, the given type, does not keep.
+    coarse: Option<Odd>,
     /// Dates with text other than an offset after the time, and the first of them.
     zoned: u64,
     odd_zone: Option<Odd>,
@@ -94,6 +101,14 @@ pub(crate) enum Kind {
     Zones,
     /// Dates and times; the odd one has a UTC offset, which the datatype does not keep.
     Offsets,
+    /// Numbers; the odd one has commas where thousands are separated.
+    Thousands,
+    /// Numbers; the odd one is NaT, so that they may be durations.
+    Durations,
+    /// Dates and times; no unit holds the odd one together with the others.
+    Fine,
+    /// Numbers of the given type float32, which does not keep the digits of the odd one.
+    Coarse,
 }
 
 impl Fit {
@@ -156,9 +171,18 @@ impl Guess {
         if maybe {
             self.add_date(line, text);
         }
+        let nat = text.trim().eq_ignore_ascii_case("nat");
+        if nat {
+            self.nats += 1;
+            self.odd(line, text, Kind::Durations);
+        }
         let like_date = maybe && !number && calendar::parse(text.trim(), Datatype::DatetimeMs).is_ok();
         if like_date {
             self.days += 1;
+            let all_dates = self.days + self.nats == self.filled;
+            if all_dates && self.dates.iter().all(|fit| fit.cells != self.filled) {
+                self.odd(line, text, Kind::Fine);
+            }
             match zones::of_date(text) {
                 Zone::Offset => self.odd(line, text, Kind::Offsets),
                 zone => self.unnamed |= zone == Zone::Unnamed,
@@ -169,12 +193,18 @@ impl Guess {
         }
         if !number {
             self.words += u64::from(text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false"));
-            let comma = has_decimal_comma(text);
-            self.commas += u64::from(comma);
-            let kind = if comma { Kind::DecimalCommas } else { Kind::Numbers };
+            let kind = match text {
+                _ if has_thousands(text) => Kind::Thousands,
+                _ if has_decimal_comma(text) => Kind::DecimalCommas,
+                _ => Kind::Numbers,
+            };
+            self.commas += u64::from(kind != Kind::Numbers);
+            // In a column with decimal commas, `1,234` has one too.
+            self.odd_number
+                .take_if(|odd| odd.kind == Kind::Thousands && kind == Kind::DecimalCommas);
             self.odd(line, text, kind);
         }
-        if !like_date {
+        if !like_date && !nat {
             self.odd(line, text, Kind::Dates);
         }
         Ok(())
@@ -208,6 +238,13 @@ impl Guess {
         let found = utf8(bytes).and_then(|text| value(text, datatype));
         let found = found.with_context(|| format!("line {line}: '{}'", shown(&String::from_utf8_lossy(bytes))))?;
         self.place(line, &found);
+        if let Scalar::F32(kept) = found {
+            let text = String::from_utf8_lossy(bytes);
+            let (kept, written) = (kept.to_string().parse::<f64>(), text.trim().parse::<f64>());
+            if matches!((kept, written), (Ok(kept), Ok(written)) if kept != written && !written.is_nan()) {
+                self.odd(line, &text, Kind::Coarse);
+            }
+        }
         self.of_given.add(found);
         Ok(())
     }
@@ -255,12 +292,15 @@ impl Guess {
     fn odd(&mut self, line: u64, text: &str, kind: Kind) {
         let first = match kind {
             Kind::Dates => &mut self.odd_date,
-            Kind::Numbers | Kind::DecimalCommas => &mut self.odd_number,
+            Kind::Numbers | Kind::DecimalCommas | Kind::Thousands => &mut self.odd_number,
             Kind::Floats => &mut self.rounded,
             Kind::PlainNumbers => &mut self.zero_led,
             Kind::Whole => &mut self.unfit,
             Kind::Zones => &mut self.odd_zone,
             Kind::Offsets => &mut self.offset,
+            Kind::Durations => &mut self.odd_nat,
+            Kind::Fine => &mut self.fine,
+            Kind::Coarse => &mut self.coarse,
         };
         first.get_or_insert_with(|| Odd {
             line,
@@ -311,14 +351,11 @@ impl Guess {
             return Datatype::Bool;
         }
         // Cells of digits alone are numbers, so a date here has a dash.
-        let unit = UNITS
-            .iter()
-            .zip(&self.dates)
-            .find(|((_, digits), _)| self.fraction <= *digits);
-        match unit {
-            Some(((unit, _), fit)) if all(fit.cells) => *unit,
-            _ => Datatype::StringUtf8,
-        }
+        let mut units = UNITS.iter().zip(&self.dates).filter(|(_, fit)| all(fit.cells));
+        // A coarser unit holds dates that are out of range for the unit with as many digits, if the digits are zeros.
+        let coarser = units.clone().next();
+        let unit = units.find(|((_, digits), _)| self.fraction <= *digits).or(coarser);
+        unit.map_or(Datatype::StringUtf8, |((unit, _), _)| *unit)
     }
 
     /// The least and the greatest coordinate; `None` if the column is empty.
@@ -362,12 +399,14 @@ impl Guess {
             let all_whole = self.digits == self.filled;
             let odd = if all_whole { &self.unfit } else { &self.rounded };
             (odd.clone()?, numbers)
+        } else if numbers > 0 && numbers + self.nats == self.filled {
+            (self.odd_nat.clone()?, numbers)
         } else if most(numbers) || self.commas > 0 && most(numbers + self.commas) {
             (self.odd_number.clone()?, numbers)
         } else if self.zoned > 0 && most(self.days + self.zoned) {
             (self.odd_zone.clone()?, self.days)
-        } else if most(self.days) {
-            (self.odd_date.clone()?, self.days)
+        } else if self.days > 0 && most(self.days + self.nats) {
+            (self.odd_date.clone().or_else(|| self.fine.clone())?, self.days)
         } else if numbers > 0 && self.days > 0 && most(numbers + self.days) {
             if numbers < self.days {
                 (self.odd_date.clone()?, self.days)
@@ -391,6 +430,11 @@ impl Guess {
         Some((offset, self.unnamed))
     }
 
+    /// The first number whose digits the given type float32 does not keep.
+    pub(crate) fn coarse(&self) -> Option<&Odd> {
+        self.coarse.as_ref()
+    }
+
     /// The first cell with a leading zero in a column of whole numbers, which do not keep the zero.
     pub(crate) fn zero_led(&self) -> Option<&Odd> {
         let whole = self.given.is_none() && self.datatype().is_integer();
@@ -411,4 +455,15 @@ fn has_decimal_comma(text: &str) -> bool {
     let digit = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
     let whole = before.trim_start_matches(['+', '-']);
     digit(whole) && digit(after) && format!("{}.{after}", whole.replace('.', "")).parse::<f64>().is_ok()
+}
+
+/// Whether a text is a number whose commas can separate thousands, as in `1,234` or `-1,234,567.8`.
+fn has_thousands(text: &str) -> bool {
+    let number = text.trim().trim_start_matches(['+', '-']);
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let mut groups = whole.split(',');
+    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    let first = groups.next().is_some_and(|g| matches!(g.len(), 1..=3) && digits(g));
+    let mut others = groups.peekable();
+    first && others.peek().is_some() && others.all(|g| g.len() == 3 && digits(g)) && digits(fraction)
 }
