@@ -11,20 +11,19 @@ use hyperslab::{CellCount, Cells, Column, Scalar, ScalarRange};
 
 use crate::errors::usage;
 use crate::input::{self, Named, Shape, Table, Values};
+use crate::show;
+use crate::write::Target;
 
 /// Columns by name.
 type Columns = Vec<(String, Column)>;
 
 /// Converts `table` to cells of an array with this schema. `fields` are the array's fields, dimensions first.
 ///
-/// Dense cells fill a box: the box of their coordinates if the table has them, else `select`, else the whole domain if
-/// the table has the shape of the domain.
-pub(crate) fn assemble(schema: &Schema, fields: &[Field], mut table: Table, select: Option<&str>) -> Result<Cells> {
+/// Dense cells fill a box: the box of their coordinates if the table has them, else that of `target`, else the whole
+/// domain if the table has the shape of the domain.
+pub(crate) fn assemble(schema: &Schema, fields: &[Field], mut table: Table, target: Target<'_>) -> Result<Cells> {
     if !schema.is_dense() {
-        ensure!(
-            select.is_none(),
-            usage("--select", "a sparse array takes coordinates from columns")
-        );
+        check_sparse(target)?;
         return Ok(Cells {
             region: None,
             layout: Layout::Unordered,
@@ -35,12 +34,11 @@ pub(crate) fn assemble(schema: &Schema, fields: &[Field], mut table: Table, sele
     let (dimensions, attributes) = fields.split_at(rank.min(fields.len()));
     widen(&mut table, attributes, rank);
     let rows = table.rows();
-    let has_coordinates = has_coordinates(&table, dimensions)?;
+    let has_coordinates = has_coordinates(&table.column_names(), dimensions)?;
     let (coordinates, mut columns) = split(&mut table, fields, if has_coordinates { rank } else { 0 }, rank)?;
-    let given = select.map(|text| selected(schema, text)).transpose()?;
     if has_coordinates {
         let region = fill_box(schema, &coordinates, rows, &mut columns)?;
-        if let Some((given, _)) = given {
+        if let Some((given, _)) = given(schema, target)? {
             ensure!(
                 given == region,
                 usage(
@@ -55,23 +53,60 @@ pub(crate) fn assemble(schema: &Schema, fields: &[Field], mut table: Table, sele
             columns,
         });
     }
-    let (region, lengths) = match given {
-        Some(given) => given,
-        None => whole(schema, table.shape.as_ref())?,
-    };
-    let layout = fit(&lengths, table.shape.as_ref(), rows)?;
+    let (region, shape) = target_box(schema, target, table.shape.as_ref(), rows as u64)?;
     Ok(Cells {
         region: Some(region),
-        layout,
+        layout: shape.layout,
         columns,
     })
 }
 
+/// Returns an error if a box is given for cells of a sparse array.
+pub(crate) fn check_sparse(target: Target<'_>) -> Result<()> {
+    ensure!(
+        !matches!(target, Target::Box(_)),
+        usage("--select", "a sparse array takes coordinates from columns")
+    );
+    Ok(())
+}
+
+/// The box that cells without coordinates fill, its lengths, and the order of the cells. They have this shape, or this
+/// number of rows.
+pub(crate) fn target_box(
+    schema: &Schema,
+    target: Target<'_>,
+    shape: Option<&Shape>,
+    rows: u64,
+) -> Result<(Vec<ScalarRange>, Shape)> {
+    let (region, lengths) = match given(schema, target)? {
+        Some(given) => given,
+        None => whole(schema, shape, rows)?,
+    };
+    let layout = fit(&lengths, shape, rows)?;
+    let lengths = lengths.iter().map(|l| l.count).collect();
+    Ok((region, Shape { lengths, layout }))
+}
+
+/// The box of `target`, if it has one, and its length along each axis.
+fn given(schema: &Schema, target: Target<'_>) -> Result<Option<(Vec<ScalarRange>, Vec<Length>)>> {
+    match target {
+        Target::Table | Target::Points => Ok(None),
+        Target::Box(text) => selected(schema, text).map(Some),
+        Target::Region(region) => {
+            let length = |range: &ScalarRange| {
+                let count = show::length(range).and_then(|n| u64::try_from(n).ok());
+                let count = count.context("the box has an axis without integers")?;
+                Ok(Length { count, single: false })
+            };
+            let lengths: Result<_> = region.iter().map(length).collect();
+            Ok(Some((region.to_vec(), lengths?)))
+        }
+    }
+}
+
 /// Whether the table has a column for each dimension. Columns for only some of the dimensions are an error.
-fn has_coordinates(table: &Table, dimensions: &[Field]) -> Result<bool> {
-    let (there, missing): (Vec<_>, Vec<_>) = dimensions
-        .iter()
-        .partition(|d| table.columns.iter().any(|c| c.name == d.name));
+pub(crate) fn has_coordinates(columns: &[String], dimensions: &[Field]) -> Result<bool> {
+    let (there, missing): (Vec<_>, Vec<_>) = dimensions.iter().partition(|d| columns.contains(&d.name));
     if let ([_, ..], [_, ..]) = (there.as_slice(), missing.as_slice()) {
         bail!(
             "the file has a column for dimension {}, but none for {}; add the missing columns, or remove the \
@@ -191,31 +226,32 @@ fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> String {
 
 /// Treats the last axis of the table as the values of a cell if the attribute holds that many values.
 fn widen(table: &mut Table, attributes: &[Field], rank: usize) {
-    let Some(shape) = table
-        .shape
-        .as_mut()
-        .filter(|s| s.lengths.len() == rank + 1 && s.layout == Layout::RowMajor)
+    let [
+        Named {
+            values: Values::Plain(column),
+            ..
+        },
+    ] = table.columns.as_mut_slice()
     else {
         return;
     };
-    let Some(&last) = shape.lengths.last() else { return };
-    let Ok(n) = u32::try_from(last) else { return };
-    let (
-        [field],
-        [
-            Named {
-                values: Values::Plain(column),
-                ..
-            },
-        ],
-    ) = (attributes, table.columns.as_mut_slice())
-    else {
-        return;
-    };
-    if field.cell == CellCount::Fixed(n) && n > 1 && column.cell == CellCount::ONE {
-        column.cell = field.cell;
+    let Some(shape) = &mut table.shape else { return };
+    if column.cell == CellCount::ONE
+        && let Some(n) = values_axis(shape, attributes, rank)
+    {
+        column.cell = CellCount::Fixed(n);
         shape.lengths.pop();
     }
+}
+
+/// The length of the last axis of a file if it holds the values of each cell of the only attribute.
+pub(crate) fn values_axis(shape: &Shape, attributes: &[Field], rank: usize) -> Option<u32> {
+    let ([field], [.., last]) = (attributes, shape.lengths.as_slice()) else {
+        return None;
+    };
+    let n = u32::try_from(*last).ok()?;
+    let has_one_more = shape.lengths.len() == rank + 1 && shape.layout == Layout::RowMajor;
+    (has_one_more && n > 1 && field.cell == CellCount::Fixed(n)).then_some(n)
 }
 
 /// The box given with `--select`, and its length along each axis.
@@ -255,18 +291,26 @@ struct Length {
     single: bool,
 }
 
-fn whole(schema: &Schema, shape: Option<&Shape>) -> Result<(Vec<ScalarRange>, Vec<Length>)> {
+/// The whole domain, for cells that have its shape, or as many cells without a shape.
+fn whole(schema: &Schema, shape: Option<&Shape>, rows: u64) -> Result<(Vec<ScalarRange>, Vec<Length>)> {
     let (region, lengths) = selected(schema, "all")?;
     let counts: Vec<u64> = lengths.iter().map(|l| l.count).collect();
-    if shape.is_some_and(|s| s.lengths == counts) {
+    let fits = match shape {
+        Some(shape) => shape.lengths == counts,
+        None => counts.iter().fold(1_u64, |n, m| n.saturating_mul(*m)) == rows,
+    };
+    if fits {
         return Ok((region, lengths));
     }
-    let found = shape.map_or_else(|| "no coordinates".to_owned(), |s| format!("shape {:?}", s.lengths));
+    let found = shape.map_or_else(
+        || format!("{rows} cells without coordinates"),
+        |s| format!("shape {:?}", s.lengths),
+    );
     bail!("the file has {found}, but the array's domain has shape {counts:?}; give the box to fill with --select")
 }
 
 /// Checks that the file has the shape of the box, and returns the order of its cells.
-fn fit(lengths: &[Length], shape: Option<&Shape>, rows: usize) -> Result<Layout> {
+fn fit(lengths: &[Length], shape: Option<&Shape>, rows: u64) -> Result<Layout> {
     let counts: Vec<u64> = lengths.iter().map(|l| l.count).collect();
     let short: Vec<u64> = lengths.iter().filter(|l| !l.single).map(|l| l.count).collect();
     match shape {
@@ -278,7 +322,7 @@ fn fit(lengths: &[Length], shape: Option<&Shape>, rows: usize) -> Result<Layout>
         None => {
             let cells = counts.iter().fold(1_u64, |n, m| n.saturating_mul(*m));
             ensure!(
-                cells == rows as u64,
+                cells == rows,
                 "the file has {rows} cells, but the box of --select has {cells}"
             );
             Ok(Layout::RowMajor)
@@ -296,6 +340,11 @@ fn fill_box(
     ensure!(rows > 0, "the file has no cells");
     let mut region = Vec::new();
     let mut at = vec![0_u64; rows];
+    let mut cells = 1_u64;
+    let all = || {
+        let names: Vec<&str> = coordinates.iter().map(|(name, _)| name.as_str()).collect();
+        not_a_box(rows, &names.join(", "))
+    };
     for ((name, column), dimension) in coordinates.iter().zip(&schema.dimensions) {
         let physical = dimension.datatype.physical();
         let value = |i: usize| {
@@ -308,6 +357,7 @@ fn fill_box(
         });
         let count = u64::try_from(hi - lo + 1).ok().filter(|n| *n <= rows as u64);
         let count = count.with_context(|| not_a_box(rows, name))?;
+        cells = cells.saturating_mul(count);
         for (i, at) in at.iter_mut().enumerate() {
             *at = at.saturating_mul(count).saturating_add(u64::try_from(value(i) - lo)?);
         }
@@ -319,6 +369,7 @@ fn fill_box(
             hi: end(hi)?,
         });
     }
+    ensure!(cells == rows as u64, all());
     let in_order = at.iter().enumerate().all(|(i, a)| *a == i as u64);
     if !in_order {
         ensure!(
@@ -332,24 +383,12 @@ fn fill_box(
                 .ok()
                 .and_then(|a| source.get_mut(a))
                 .filter(|s| **s == u32::MAX);
-            *slot.with_context(|| {
-                not_a_box(
-                    rows,
-                    &coordinates
-                        .iter()
-                        .map(|(n, _)| n.as_str())
-                        .collect::<Vec<_>>()
-                        .join(", "),
-                )
-            })? = i;
+            *slot.with_context(all)? = i;
         }
         for (_, column) in columns {
             *column = column.picked(&source);
         }
     }
-    // All positions are distinct and inside the box, so the box has at least as many cells as rows.
-    let cells = at.iter().max().map_or(0, |m| m + 1);
-    ensure!(cells == rows as u64, not_a_box(rows, "the dimensions"));
     Ok(region)
 }
 

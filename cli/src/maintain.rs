@@ -41,7 +41,7 @@ pub(crate) async fn delete(env: &Env, args: &Delete) -> Result<()> {
     let array = if args.dry_run {
         env.open(&args.array, Window::ALL).await?
     } else {
-        env.open_to_write(&args.array).await?
+        env.open_to_write(&args.array, None).await?
     };
     let condition = condition::read(&args.condition, &array).await?;
     let failed = || format!("cannot delete from {}", args.array);
@@ -173,7 +173,7 @@ fn with_program(e: Error, memory_bytes: u64) -> Error {
 /// Removes files that consolidation has replaced.
 pub(crate) async fn vacuum(env: &Env, args: &Vacuum) -> Result<()> {
     for_each_array(env, &args.array, async |Target { url, prefix }| {
-        let array = env.open_to_write(url).await?;
+        let array = env.open_to_write(url, None).await?;
         let gone = maintain::vacuum(&array, mode(args.mode), args.dry_run, &options(None)?).await;
         let gone = gone.with_context(|| format!("cannot vacuum {url}"))?;
         if args.json {
@@ -204,7 +204,7 @@ pub(crate) async fn evolve(env: &Env, args: &Evolve) -> Result<()> {
     let array = if args.dry_run {
         env.open_at(&place, Window::ALL).await?
     } else {
-        env.open_to_write(&args.array).await?
+        env.open_to_write(&args.array, None).await?
     };
     let schema = array.schema();
     let mut change = Evolution {

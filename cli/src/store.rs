@@ -8,6 +8,7 @@ use hyperslab::group::{ObjectType, object_type};
 use hyperslab::vfs::manifest;
 use hyperslab::{Array, Context, Key, OpenOptions, Window, vfs};
 
+use crate::batches::Budget;
 use crate::errors::usage;
 use crate::undo::Undo;
 use crate::{show, signals};
@@ -122,23 +123,25 @@ impl Env {
         self.open_at(&Place::new(url)?, window).await
     }
 
-    /// Opens an array with all of its fragments to write to it. A signal removes an uncommitted write.
-    pub(crate) async fn open_to_write(&self, url: &str) -> Result<Array> {
-        self.open_to_change(url, Window::ALL, false).await
+    /// Opens an array with all of its fragments to write to it, within a budget. A signal removes an uncommitted write.
+    pub(crate) async fn open_to_write(&self, url: &str, budget: Option<Budget>) -> Result<Array> {
+        self.open_to_change(url, Window::ALL, false, budget).await
     }
 
     /// The same for a merge of the fragments in a window of time.
     pub(crate) async fn open_to_merge(&self, url: &str, window: Window) -> Result<Array> {
-        self.open_to_change(url, window, true).await
+        self.open_to_change(url, window, true, None).await
     }
 
-    async fn open_to_change(&self, url: &str, window: Window, merges: bool) -> Result<Array> {
+    async fn open_to_change(&self, url: &str, window: Window, merges: bool, budget: Option<Budget>) -> Result<Array> {
         let place = Place::new(url)?;
         self.will_change(&place);
         let undo = Undo::new(Arc::clone(&place.context.vfs), &place.path, merges);
         signals::begin_write(&undo);
         let context = Context::new(Arc::new(undo));
-        self.open_at(&Place { context, ..place }, window).await
+        let place = Place { context, ..place };
+        let place = budget.map_or(place.clone(), |budget| budget.within(&place));
+        self.open_at(&place, window).await
     }
 
     /// Opens the array at a place.

@@ -106,6 +106,10 @@ pub(crate) struct Write {
     /// later, until all fragments are consolidated
     #[arg(long, conflicts_with = "select")]
     pub(crate) points: bool,
+    /// Limit the memory of the program to this many bytes. Single tiles and rows come on top. A larger file takes room
+    /// for a copy of its cells next to the array. Values below 64MiB count as 64MiB
+    #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = crate::sizes::parse)]
+    pub(crate) memory: u64,
     /// Write at this time [default: now]
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub(crate) timestamp: Option<Moment>,

@@ -7,11 +7,8 @@ use arrow_array::types::Int16Type;
 use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, Int64Array, RecordBatch, StringArray, StringViewArray};
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
-use clap::Parser as _;
-use hyperslab::schema::Field;
 
-use super::infer;
-use crate::args::{Cli, Command};
+use super::attributes;
 use crate::input::{Table, column, read_arrow, read_npy, read_npz};
 
 /// A random number generator with a fixed seed. Its quality does not matter.
@@ -48,25 +45,10 @@ type Read = fn(Vec<u8>) -> anyhow::Result<Table>;
 
 /// Runs an import without the write.
 fn import(bytes: &[u8], read: Read) {
-    let Ok(Cli {
-        command: Command::Import(args),
-        ..
-    }) = Cli::try_parse_from(["hyperslab", "import", "in", "array"])
-    else {
-        panic!("these are the arguments of an import")
-    };
     let Ok(mut table) = read(bytes.to_vec()) else { return };
-    let Ok((schema, enumerations)) = infer::schema(&mut table, &args, None) else {
-        return;
-    };
-    for attribute in &schema.attributes {
-        let own = |e: &&hyperslab::schema::Enumeration| Some(&e.name) == attribute.enumeration.as_ref();
-        let enumeration = enumerations.iter().find(own).cloned().map(Arc::new);
-        let field = Field {
-            enumeration,
-            ..Field::attribute(attribute, 0)
-        };
-        if let Some(named) = table.take(|name| name == attribute.name) {
+    let Ok(fields) = attributes(&mut table) else { return };
+    for field in fields {
+        if let Some(named) = table.take(|name| name == field.name) {
             let _ = column(named, field);
         }
     }
@@ -142,5 +124,9 @@ fn damaged_numpy_files_are_errors() {
         zip.start_file(name, options).unwrap();
         std::io::Write::write_all(&mut zip, bytes).unwrap();
     }
-    survives(&[zip.finish().unwrap().into_inner()], read_npz, 2000);
+    survives(
+        &[zip.finish().unwrap().into_inner()],
+        |bytes| read_npz(Cursor::new(&bytes), bytes.len() as u64),
+        2000,
+    );
 }

@@ -1,25 +1,28 @@
 //! `import`: creates an array from a file, with an inferred schema.
 
-mod arrow;
-mod batches;
 mod enumerations;
 mod extents;
 #[cfg(test)]
 mod hostile;
 mod infer;
+mod look;
 mod odd;
 #[cfg(test)]
 mod tests;
 mod tiles;
+mod trial;
+
+pub(crate) use trial::attributes;
 
 use anyhow::{Context as _, Result};
 use hyperslab::metadata::{Entry, MetaValue};
 use hyperslab::{Array, CellCount, Column, CreateOptions, Datatype, Window, WriteOptions};
 
 use crate::args::Import;
+use crate::batches::{Batched, BoxCells, Budget};
 use crate::build::Building;
 use crate::errors::usage;
-use crate::input::{Grid, Source, Table, Text};
+use crate::input::{Rounding, Source, Stream, Table};
 use crate::show;
 use crate::store::{Env, Place, seed};
 use crate::time_args;
@@ -28,72 +31,52 @@ use crate::write::{Target, write_table};
 /// Runs the command.
 pub(crate) async fn import(env: &Env, args: &Import) -> Result<()> {
     let source = Source::new(&args.input, args.format, args.separator)?;
-    let (table, later) = look(args, &source)?;
+    let budget = Budget::new(args.memory);
+    let looked = if let Some(text) = source.text(Rounding::Accepted)? {
+        look::text(text, &types(args)?)
+    } else if !args.types.is_empty() {
+        return Err(usage("--types", "only columns of CSV and TSV files can be given types"));
+    } else if let Some((table, grid)) = source.grid()? {
+        look::grid(args, table, grid, budget)
+    } else {
+        look::arrow(args, source.batches()?)
+    };
+    let (table, stream) = looked.with_context(|| format!("cannot read {}", source.shown()))?;
     let building = Building::start(&Place::new(&args.array)?).await?;
-    let made = fill(env, args, table, later, building.place()).await;
+    let made = fill(env, args, table, &stream, building.place()).await;
     building
         .end(made.with_context(|| format!("cannot import {} into {}", args.input, args.array)))
         .await
 }
 
-/// Cells that are read when they are written.
-enum Later {
-    Text(Text),
-    Grid(Grid),
-    Arrow(arrow::Cells),
-}
-
-impl Later {
-    /// The sides of the blocks in which the cells are written, if they have the axes of the file.
-    fn block(&self, args: &Import, table: &Table) -> Vec<u64> {
-        match self {
-            Self::Text(_) => vec![batches::rows(args, batches::text_bytes(table), table.rows() as u64)],
-            Self::Grid(grid) => grid.block(batches::batch_bytes(args)),
-            Self::Arrow(cells) => vec![cells.rows_at_a_time(args)],
-        }
+/// The sides of the blocks in which the cells are written, if they have the axes of the file.
+fn block(stream: &Stream, budget: Budget) -> Vec<u64> {
+    match stream.grid() {
+        Some(grid) => grid.block(budget.batch_bytes()),
+        None => vec![stream.rows_in(budget.batch_bytes())],
     }
-}
-
-/// The table in the file. Cells that need not be known before they are written are not read yet.
-fn look(args: &Import, source: &Source<'_>) -> Result<(Table, Option<Later>)> {
-    if let Some(text) = source.text()? {
-        let table = text.look(&types(args)?);
-        let table = table.with_context(|| format!("cannot read {}", source.shown()))?;
-        return Ok((table, Some(Later::Text(text))));
-    }
-    if !args.types.is_empty() {
-        return Err(usage("--types", "only columns of CSV and TSV files can be given types"));
-    }
-    if !args.sparse
-        && let Some((table, grid)) = source.grid()?
-    {
-        return Ok((table, Some(Later::Grid(grid))));
-    }
-    if let Some(batches) = source.batches()? {
-        let looked = arrow::look(args, batches);
-        let (table, cells) = looked.with_context(|| format!("cannot read {}", source.shown()))?;
-        return Ok((table, cells.map(Later::Arrow)));
-    }
-    Ok((source.read()?, None))
 }
 
 /// Parses `--types` to column names and types.
 fn types(args: &Import) -> Result<Vec<(String, Datatype)>> {
     let of = |text: &String| {
-        let (name, datatype) = text
-            .rsplit_once('=')
-            .ok_or_else(|| usage("--types", format!("'{text}' is not written as COLUMN=TYPE")))?;
+        let (name, datatype) = text.rsplit_once('=').ok_or_else(|| {
+            usage(
+                "--types",
+                format!("'{text}' is not written as COLUMN=TYPE; quote a name with commas, as in '\"a,b\"=int64'"),
+            )
+        })?;
         let datatype = Datatype::from_name(datatype).map_err(|e| usage("--types", e))?;
         Ok((name.to_owned(), datatype))
     };
     args.types.iter().map(of).collect()
 }
 
-async fn fill(env: &Env, args: &Import, mut table: Table, later: Option<Later>, place: &Place) -> Result<()> {
+async fn fill(env: &Env, args: &Import, mut table: Table, stream: &Stream, place: &Place) -> Result<()> {
+    let budget = Budget::new(args.memory);
     let timestamp_ms = time_args::or_now(args.timestamp)?;
     let extras = std::mem::take(&mut table.extras);
-    let block = later.as_ref().map(|l| l.block(args, &table));
-    let (schema, enumerations) = infer::schema(&mut table, args, block.as_deref())?;
+    let (schema, enumerations) = infer::schema(&mut table, args, Some(&block(stream, budget)))?;
     let options = CreateOptions {
         timestamp_ms,
         seed: seed()?,
@@ -126,12 +109,34 @@ async fn fill(env: &Env, args: &Import, mut table: Table, later: Option<Later>, 
             )
             .await?;
     }
-    match later {
-        Some(Later::Text(text)) => batches::write(env, args, place, &text, &table, timestamp_ms).await,
-        Some(Later::Grid(grid)) => batches::write_grid(env, args, place, &grid, &table, timestamp_ms).await,
-        Some(Later::Arrow(cells)) => arrow::write(env, args, place, &cells, &table, timestamp_ms).await,
-        None => write_table(&array, table, Target::Table, timestamp_ms).await.map(drop),
+    let wanted = |name: &str| table.columns.iter().any(|c| c.name == name);
+    let by_axes = table.shape.as_ref().filter(|_| schema.is_dense());
+    if schema.is_dense() && by_axes.is_none() {
+        // The cells may come in any order, so all are held at once.
+        budget.check_whole(
+            stream.bytes,
+            "a dense array with --dims",
+            "make the array sparse with --sparse",
+        )?;
+        let mut whole = stream.table()?;
+        whole.columns.retain(|c| wanted(&c.name));
+        let array = env.open_at(&budget.within(place), Window::ALL).await?;
+        return write_table(&array, whole, Target::Table, timestamp_ms, 0)
+            .await
+            .map(drop);
     }
+    let filled = by_axes.map(|shape| BoxCells {
+        region: schema.dimensions.iter().filter_map(|d| d.domain.clone()).collect(),
+        shape: shape.clone(),
+        values: None,
+    });
+    let batched = Batched {
+        env,
+        place,
+        timestamp_ms,
+        budget,
+    };
+    batched.write(stream, &wanted, filled.as_ref()).await
 }
 
 /// A short list as a metadata value. Several strings are joined to one, with a line for each.

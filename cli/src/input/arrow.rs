@@ -35,8 +35,19 @@ impl Batches {
         open(&self.file)
     }
 
+    /// The numbers of rows and bytes.
+    pub(super) fn size(&self) -> Result<(u64, u64)> {
+        let mut reader = self.reader()?;
+        let (mut rows, mut bytes) = (0, 0);
+        while let Some(batch) = reader.next_batch()? {
+            rows += batch.rows.num_rows() as u64;
+            bytes += batch.bytes;
+        }
+        Ok((rows, bytes))
+    }
+
     /// The table with all cells.
-    pub(crate) fn table(&self) -> Result<Table> {
+    pub(super) fn table(&self) -> Result<Table> {
         read(&self.file)
     }
 }

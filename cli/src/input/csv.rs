@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::{Column, Datatype};
 
-use super::{Lines, Named, Rounding, Table, Values, encoding};
+use super::{Lines, Named, Rounding, Table, Take, Values, encoding};
 
 /// Separators, with their names for messages. The header decides which one a file uses.
 const SEPARATORS: [(u8, &str); 4] = [(b',', "','"), (b';', "';'"), (b'\t', "tab"), (b'|', "'|'")];
@@ -16,7 +16,7 @@ const ROW_BYTES_MAX: usize = 64 << 20;
 /// The most columns: each has several files in every fragment of an array.
 const COLUMNS_MAX: usize = 1 << 14;
 /// Bytes that a value takes in addition to its text: an offset and a validity byte.
-const VALUE_BYTES: usize = 9;
+pub(crate) const VALUE_BYTES: usize = 9;
 
 /// Parses the value of `--separator`.
 pub(crate) fn separator(text: &str) -> Result<u8, String> {
@@ -110,12 +110,30 @@ impl<'a> Sheet<'a> {
         })
     }
 
-    /// The same, but whole numbers are rounded to the precision of their column's type.
-    pub(super) fn rounded(self) -> Self {
-        Self {
-            rounding: Rounding::Accepted,
-            ..self
+    /// The same, with this treatment of whole numbers that their column's type would round.
+    pub(super) fn rounding(self, rounding: Rounding) -> Self {
+        Self { rounding, ..self }
+    }
+
+    /// Names the columns that have no name, if there are several columns. Returns their positions.
+    pub(super) fn name_columns(&mut self) -> Vec<usize> {
+        let alone = self.names.len() == 1;
+        let unnamed = self
+            .names
+            .iter()
+            .enumerate()
+            .filter(|(_, name)| name.is_empty() && !alone);
+        let unnamed: Vec<usize> = unnamed.map(|(i, _)| i).collect();
+        for i in &unnamed {
+            let mut name = format!("column_{}", i + 1);
+            while self.names.contains(&name) {
+                name.push('_');
+            }
+            if let Some(slot) = self.names.get_mut(*i) {
+                *slot = name;
+            }
         }
+        unnamed
     }
 
     /// The names of the columns.
@@ -147,14 +165,17 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    /// Reads the `wanted` columns of the next rows: about `bytes` bytes of memory, and a multiple of `step` rows,
-    /// except at the end of the table. `None` if there are no more rows.
-    pub(crate) fn table(&mut self, wanted: impl Fn(&str) -> bool, bytes: usize, step: usize) -> Result<Option<Table>> {
+    /// Reads the `wanted` columns of the next rows. `None` if there are no more rows.
+    pub(super) fn table(&mut self, wanted: impl Fn(&str) -> bool, take: Take) -> Result<Option<Table>> {
         let wanted: Vec<bool> = self.names.iter().map(|name| wanted(name)).collect();
         let mut columns: Vec<Option<Column>> = wanted.iter().map(|w| w.then(empty)).collect();
         let mut lines = Lines::default();
         let (mut rows, mut held) = (0, 0);
-        while (held < bytes || rows % step.max(1) != 0)
+        let goes_on = |rows: usize, held: usize| match take {
+            Take::Rows(most) => rows < most,
+            Take::Bytes { bytes, step } => held < bytes || rows % step.max(1) != 0,
+        };
+        while goes_on(rows, held)
             && let Some(row) = self.row()?
         {
             lines.note(rows, row.line);
@@ -170,6 +191,23 @@ impl<'a> Sheet<'a> {
             return Ok(None);
         }
         Ok(Some(self.named(columns, lines)))
+    }
+
+    /// Reads all remaining rows.
+    pub(super) fn whole(&mut self) -> Result<Table> {
+        let table = self.table(|_| true, Take::Rows(usize::MAX))?;
+        let none = || self.named(self.names.iter().map(|_| Some(empty())).collect(), Lines::default());
+        Ok(table.unwrap_or_else(none))
+    }
+
+    /// The numbers of remaining rows, and of their bytes in memory.
+    pub(super) fn size(&mut self) -> Result<(u64, u64)> {
+        let (mut rows, mut bytes) = (0, 0);
+        while let Some(row) = self.row()? {
+            rows += 1;
+            bytes += (row.text.len() + VALUE_BYTES * row.ends.len()) as u64;
+        }
+        Ok((rows, bytes))
     }
 
     /// A table of these columns, without those that are `None`.
@@ -189,10 +227,10 @@ impl<'a> Sheet<'a> {
 }
 
 /// Reads the whole table.
+#[cfg(test)]
 pub(super) fn read(input: impl Read, separator: Option<u8>) -> Result<Table> {
     let mut sheet = Sheet::open(input, separator)?;
-    let table = sheet.table(|_| true, usize::MAX, 1)?;
-    Ok(table.unwrap_or_else(|| sheet.named(sheet.names.iter().map(|_| Some(empty())).collect(), Lines::default())))
+    sheet.whole()
 }
 
 fn empty() -> Column {

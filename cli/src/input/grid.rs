@@ -21,7 +21,7 @@ pub(crate) struct Grid {
 
 /// An array of a [`Grid`].
 #[derive(Debug)]
-struct Member {
+pub(super) struct Member {
     name: String,
     /// Its index in the archive; `None` if it is the whole file.
     index: Option<usize>,
@@ -31,7 +31,7 @@ struct Member {
 impl Grid {
     /// Reads the headers of the arrays in `file`. Returns a table of columns without cells, and the reader of the
     /// cells.
-    pub(super) fn look(file: File, zipped: bool) -> Result<(Table, Self)> {
+    pub(crate) fn look(file: File, zipped: bool) -> Result<(Table, Self)> {
         let mut any = u64::MAX;
         let (table, arrays) = if zipped {
             members(&file)?
@@ -48,33 +48,68 @@ impl Grid {
         Ok((table, Self { file, arrays, shape }))
     }
 
-    /// The lengths of the blocks of at most `bytes` bytes in which [`Self::blocks`] reads the cells.
+    /// The lengths of the blocks of at most `bytes` bytes into which [`boxes`] cuts the cells.
     pub(crate) fn block(&self, bytes: u64) -> Vec<u64> {
-        Cut::new(&self.shape, self.cells(bytes)).sides(&self.shape)
+        let width = self.width().max(1);
+        Cut::new(&self.shape, bytes / width).sides(&self.shape)
     }
 
-    /// How many cells fit into `bytes` bytes.
-    fn cells(&self, bytes: u64) -> u64 {
-        let width: u64 = self.arrays.iter().map(|m| m.head.width).sum();
-        bytes / width.max(1)
+    /// The lengths of the axes, and the order of the cells.
+    pub(crate) fn shape(&self) -> &Shape {
+        &self.shape
     }
 
-    /// Passes all cells to `put` in order, in blocks of about `bytes` bytes and, if possible, of whole tiles with these
-    /// `extents`. `put` gets the cells and the ranges of coordinates that they fill.
-    pub(crate) async fn blocks(
-        &self,
-        bytes: u64,
-        extents: &[u64],
-        mut put: impl AsyncFnMut(Table, &[(u64, u64)]) -> Result<()>,
-    ) -> Result<()> {
-        let mut archives = Vec::new();
-        for member in self.arrays.iter().filter(|m| m.index.is_some()) {
-            let archive = ZipArchive::new(BufReader::new(At::start(&self.file)))?;
-            archives.push((member, archive));
+    /// The numbers of cells and bytes.
+    pub(super) fn size(&self) -> (u64, u64) {
+        let cells = self.arrays.first().map_or(0, |m| m.head.cells);
+        (cells, cells.saturating_mul(self.width()))
+    }
+
+    /// Bytes of a cell of all arrays.
+    fn width(&self) -> u64 {
+        self.arrays.iter().map(|m| m.head.width).sum()
+    }
+
+    /// The names of the columns.
+    pub(super) fn names(&self) -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        for member in &self.arrays {
+            names.extend(member.columns(&mut io::empty(), 0)?.into_iter().map(|c| c.name));
         }
-        let mut inputs: Vec<(&Member, Box<dyn Read + '_>)> = Vec::new();
-        for (member, archive) in &mut archives {
-            inputs.push((member, Box::new(archive.by_index(member.index.unwrap_or(0))?)));
+        Ok(names)
+    }
+
+    /// The table with all cells.
+    pub(super) fn table(&self) -> Result<Table> {
+        let input = BufReader::with_capacity(1 << 20, At::start(&self.file));
+        match self.arrays.first() {
+            Some(Member { index: None, .. }) => npy::read(Box::new(input)),
+            _ => npz::read(input, self.file.metadata()?.len()),
+        }
+    }
+
+    /// The archive of each array in an archive, so that all arrays can be read at the same time.
+    pub(super) fn archives(&self) -> Result<Vec<(&Member, ZipArchive<BufReader<At<'_>>>)>> {
+        let members = self.arrays.iter().filter(|m| m.index.is_some());
+        let opened = members.map(|member| {
+            let archive = ZipArchive::new(BufReader::new(At::start(&self.file)))?;
+            Ok((member, archive))
+        });
+        opened.collect()
+    }
+
+    /// The arrays that have `wanted` columns, each at its first cell.
+    pub(super) fn inputs<'a: 'b, 'b>(
+        &'a self,
+        archives: &'b mut [(&'a Member, ZipArchive<BufReader<At<'a>>>)],
+        wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<(&'a Member, Box<dyn Read + 'b>)>> {
+        let mut inputs: Vec<(&Member, Box<dyn Read + 'b>)> = Vec::new();
+        for (member, archive) in archives {
+            let columns = member.columns(&mut io::empty(), 0)?;
+            if columns.iter().any(|c| c.name.is_empty() || wanted(&c.name)) {
+                inputs.push((member, Box::new(archive.by_index(member.index.unwrap_or(0))?)));
+            }
         }
         for member in self.arrays.iter().filter(|m| m.index.is_none()) {
             inputs.push((member, Box::new(BufReader::new(At::start(&self.file)))));
@@ -83,31 +118,21 @@ impl Grid {
         for (_, input) in &mut inputs {
             Head::read(input, &mut any)?;
         }
-        for ranges in boxes(&self.shape, self.cells(bytes), extents) {
-            let lengths: Vec<u64> = ranges.iter().map(|(a, b)| b - a).collect();
-            let cells = lengths.iter().product();
-            let mut table = Table::default();
-            for (member, input) in &mut inputs {
-                let columns = member.head.columns(input.as_mut(), cells)?;
-                table.columns.extend(columns.into_iter().map(|c| Named {
-                    name: member.named(&c.name),
-                    ..c
-                }));
-            }
-            let layout = self.shape.layout;
-            table.shape = Some(Shape { lengths, layout });
-            put(table, &ranges).await?;
-        }
-        Ok(())
+        Ok(inputs)
     }
 }
 
 impl Member {
-    fn named(&self, field: &str) -> String {
-        match self.index {
-            Some(_) => npz::join(&self.name, field),
-            None => field.to_owned(),
-        }
+    /// Reads the next `cells` cells as columns.
+    pub(super) fn columns(&self, input: &mut dyn Read, cells: u64) -> Result<Vec<Named>> {
+        let columns = self.head.columns(input, cells)?.into_iter().map(|c| Named {
+            name: match self.index {
+                Some(_) => npz::join(&self.name, &c.name),
+                None => c.name,
+            },
+            values: c.values,
+        });
+        Ok(columns.collect())
     }
 }
 
@@ -204,7 +229,7 @@ impl Cut {
 }
 
 /// Boxes of at most `cells` cells that cover all cells, in the order of the file.
-fn boxes(shape: &Shape, cells: u64, extents: &[u64]) -> impl Iterator<Item = Vec<(u64, u64)>> {
+pub(crate) fn boxes(shape: &Shape, cells: u64, extents: &[u64]) -> impl Iterator<Item = Vec<(u64, u64)>> {
     let Cut { axes, at, most } = Cut::new(shape, cells);
     let length = |axis: &usize| shape.lengths.get(*axis).copied().unwrap_or(1);
     let cut_axis = axes.get(at).copied().unwrap_or(0);
@@ -231,7 +256,7 @@ fn boxes(shape: &Shape, cells: u64, extents: &[u64]) -> impl Iterator<Item = Vec
 }
 
 /// Reads a shared file from its own position.
-struct At<'a> {
+pub(super) struct At<'a> {
     file: &'a File,
     at: u64,
 }

@@ -10,14 +10,17 @@ mod guess;
 mod magic;
 mod npy;
 mod npz;
+mod stream;
 mod text;
 mod zones;
 
 use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read, Seek as _};
+#[cfg(test)]
+use std::io::Cursor;
+use std::io::{self, Read, Seek as _};
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use arrow_array::ArrayRef;
 use hyperslab::arrow::FieldType;
 use hyperslab::schema::Layout;
@@ -25,16 +28,19 @@ use hyperslab::{Column, Datatype, Scalar};
 
 use crate::errors::usage;
 use crate::formats::{self, Input};
+use crate::show;
 
-pub(crate) use arrow::{Batches, table as arrow_table, warn_of_zones};
+pub(crate) use arrow::{Batches, warn_of_zones};
 pub(crate) use convert::column;
-pub(crate) use csv::{Sheet, separator};
-pub(crate) use grid::Grid;
+use csv::Sheet;
+pub(crate) use csv::{VALUE_BYTES, separator};
+pub(crate) use grid::{Grid, boxes};
 pub(crate) use guess::{Guess, Kind, Odd};
 #[cfg(test)]
 pub(crate) use npy::read as read_npy;
 #[cfg(test)]
 pub(crate) use npz::read as read_npz;
+pub(crate) use stream::{Stream, Take, Unread};
 pub(crate) use text::{Lines, Rounding, hex, number, range, scalar};
 
 /// Columns of equal length, or arrays of equal shape.
@@ -127,13 +133,14 @@ impl Table {
         })
     }
 
+    /// The names of the columns.
+    pub(crate) fn column_names(&self) -> Vec<String> {
+        self.columns.iter().map(|c| c.name.clone()).collect()
+    }
+
     /// The names of the columns, separated by commas.
     pub(crate) fn names(&self) -> String {
-        self.columns
-            .iter()
-            .map(|c| c.name.as_str())
-            .collect::<Vec<_>>()
-            .join(", ")
+        self.column_names().join(", ")
     }
 }
 
@@ -184,40 +191,21 @@ impl<'a> Source<'a> {
         if self.name == "-" { "standard input" } else { self.name }
     }
 
-    /// Reads the whole file.
-    pub(crate) fn read(&self) -> Result<Table> {
-        let read = || match self.format {
-            Input::Arrow => arrow::read(self.file()?),
-            Input::Npy => npy::read(self.open()?),
-            Input::Npz => npz::read(all(self.open()?)?),
-            Input::Csv | Input::Tsv => csv::read(self.open()?, self.separator),
+    /// The cells of the file, counted but not kept in memory. Input from a pipe is copied to a temporary file, which is
+    /// deleted when the program ends.
+    pub(crate) fn stream(&self, rounding: Rounding) -> Result<Stream> {
+        let file = if let Some(text) = self.text(rounding)? {
+            Unread::Text(text)
+        } else if let Some((_, grid)) = self.grid()? {
+            Unread::Grid(grid)
+        } else {
+            Unread::Arrow(self.batches()?)
         };
-        let table = read().with_context(|| format!("cannot read {}", self.shown()))?;
-        let rows = table.rows();
-        if let Some(odd) = table.columns.iter().find(|c| c.values.len() != rows) {
-            ensure!(
-                odd.values.len() == rows,
-                "{}: column '{}' has {} rows, but others have {rows}",
-                self.name,
-                odd.name,
-                odd.values.len()
-            );
-        }
-        Ok(table)
+        Stream::counted(file).with_context(|| format!("cannot read {}", self.shown()))
     }
 
-    /// Opens the file, and checks that its first bytes fit the format.
-    fn open(&self) -> Result<Box<dyn Read>> {
-        let mut input = open(self.name)?;
-        let mut head = Vec::new();
-        input.by_ref().take(magic::HEAD_BYTES).read_to_end(&mut head)?;
-        magic::check(&head, self.format, self.name)?;
-        Ok(Box::new(Cursor::new(head).chain(input)))
-    }
-
-    /// Opens a text file for several passes; `None` for other formats. Input from a pipe is copied to a temporary file,
-    /// which is deleted when the program ends.
-    pub(crate) fn text(&self) -> Result<Option<Text>> {
+    /// Opens a text file for several passes; `None` for other formats.
+    pub(crate) fn text(&self, rounding: Rounding) -> Result<Option<Text>> {
         if !matches!(self.format, Input::Csv | Input::Tsv) {
             return Ok(None);
         }
@@ -225,6 +213,7 @@ impl<'a> Source<'a> {
         Ok(Some(Text {
             file,
             separator: self.separator,
+            rounding,
         }))
     }
 
@@ -241,17 +230,17 @@ impl<'a> Source<'a> {
             .with_context(|| format!("cannot read {}", self.shown()))
     }
 
-    /// The file as one that can be read batch by batch, if it is an Arrow file.
-    pub(crate) fn batches(&self) -> Result<Option<Batches>> {
-        if self.format != Input::Arrow {
-            return Ok(None);
-        }
-        Ok(Some(Batches { file: self.file()? }))
+    /// The file as an Arrow file that is read batch by batch.
+    pub(crate) fn batches(&self) -> Result<Batches> {
+        Ok(Batches { file: self.file()? })
     }
 
     fn file(&self) -> Result<File> {
         let opened = || -> Result<File> {
-            let mut file = self.seekable()?;
+            let mut file = match self.seekable() {
+                Err(e) if e.kind() == io::ErrorKind::NotFound => bail!("there is no such file; check the path"),
+                opened => opened?,
+            };
             let mut head = Vec::new();
             file.by_ref().take(magic::HEAD_BYTES).read_to_end(&mut head)?;
             magic::check(&head, self.format, self.name)?;
@@ -285,20 +274,45 @@ fn kept(mut input: impl Read) -> io::Result<File> {
 pub(crate) struct Text {
     file: File,
     separator: Option<u8>,
+    rounding: Rounding,
 }
 
 impl Text {
-    /// Opens its table at the first row. The types of the columns come from [`Self::look`] or the user, who accepts the
-    /// rounding.
-    pub(crate) fn sheet(&self) -> Result<Sheet<'_>> {
+    /// Opens its table at the first row. An import also names columns without a name.
+    fn sheet(&self) -> Result<Sheet<'_>> {
+        let mut sheet = self.unnamed_sheet()?;
+        if self.rounding == Rounding::Accepted {
+            sheet.name_columns();
+        }
+        Ok(sheet)
+    }
+
+    fn unnamed_sheet(&self) -> Result<Sheet<'_>> {
         (&self.file).rewind()?;
-        Ok(Sheet::open(&self.file, self.separator)?.rounded())
+        Ok(Sheet::open(&self.file, self.separator)?.rounding(self.rounding))
+    }
+
+    /// The table with all cells.
+    fn table(&self) -> Result<Table> {
+        self.sheet()?.whole()
+    }
+
+    /// The numbers of rows, and of their bytes in memory.
+    fn size(&self) -> Result<(u64, u64)> {
+        self.sheet()?.size()
     }
 
     /// Scans all cells, and returns a table of columns without their cells. `given` are the types of some columns.
     pub(crate) fn look(&self, given: &[(String, Datatype)]) -> Result<Table> {
-        let mut sheet = self.sheet()?;
+        let mut sheet = self.unnamed_sheet()?;
+        let unnamed = sheet.name_columns();
         let names = sheet.names().to_vec();
+        for name in unnamed.iter().filter_map(|i| names.get(*i)) {
+            show::warning(format_args!(
+                "the header has no name for a column, which is imported as '{name}'; name it in the \
+                 file, or choose columns with --attrs"
+            ));
+        }
         if let Some((unknown, _)) = given.iter().find(|(name, _)| !names.contains(name)) {
             let why = format!("there is no column '{unknown}'; the columns are {}", names.join(", "));
             return Err(usage("--types", why));
@@ -319,19 +333,6 @@ impl Text {
             ..Table::default()
         })
     }
-}
-
-fn open(name: &str) -> Result<Box<dyn Read>> {
-    if name == "-" {
-        return Ok(Box::new(io::stdin().lock()));
-    }
-    Ok(Box::new(BufReader::with_capacity(1 << 20, File::open(name)?)))
-}
-
-fn all(mut input: Box<dyn Read>) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    input.read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// The table in the bytes of an Arrow file.

@@ -1,7 +1,7 @@
 //! Reads numpy's `.npz` files, which are zip archives of arrays. The arrays with the most axes hold the cells, and the
 //! others become metadata. A list as long as an axis gives the axis its name.
 
-use std::io::Cursor;
+use std::io::{Read, Seek};
 
 use anyhow::{Context as _, Result, bail};
 use hyperslab::Column;
@@ -9,9 +9,10 @@ use hyperslab::Column;
 use super::bounds::{check_columns, unfolded_max};
 use super::{Named, Shape, Table, Values, npy};
 
-pub(crate) fn read(bytes: Vec<u8>) -> Result<Table> {
-    let mut left = unfolded_max(bytes.len());
-    let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).context("this is not an .npz file")?;
+/// Reads a file of `bytes` bytes.
+pub(crate) fn read(input: impl Read + Seek, bytes: u64) -> Result<Table> {
+    let mut left = unfolded_max(usize::try_from(bytes)?);
+    let mut zip = zip::ZipArchive::new(input).context("this is not an .npz file")?;
     check_columns(zip.len())?;
     let mut members = Vec::new();
     for i in 0..zip.len() {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::internals::calendar;
-use hyperslab::schema::Field;
+use hyperslab::schema::{Field, FieldId};
 use hyperslab::{CellCount, Column, Datatype, Physical, Scalar, ScalarRange};
 
 /// The lines on which the rows of a file start. Holds only rows that do not start on the line after the row before.
@@ -154,6 +154,12 @@ fn cells(
                 format!("{}, '{}': '{shown}'", lines.place(i), field.name)
             };
             cell(i, text.cell(i), &mut data).with_context(quote)?;
+        } else if matches!(field.id, Some(FieldId::Dimension(_))) && !field.datatype.is_string() {
+            bail!(
+                "{}, '{}': there is no coordinate; fill it in, or take the line out",
+                lines.place(i),
+                field.name
+            );
         } else if !field.nullable {
             nothing(field, &mut data).with_context(|| format!("{}, '{}'", lines.place(i), field.name))?;
         }

@@ -395,6 +395,26 @@ fn columns_that_become_text_or_utc_are_named_with_advice() {
             "2020-01-01T00:00Z\n2020-01-01T00:00+02:00",
             "line 3, column 'v': '2020-01-01T00:00+02:00' is imported",
         ),
+        (
+            "f",
+            "1\n07",
+            "line 3, column 'v': '07' is imported as a number, without its leading zeros",
+        ),
+        (
+            "g",
+            "2020-01-01\n2020-01-02\nsoon",
+            "line 4, column 'v': 'soon' is not a date, but 2 of 3 cells are",
+        ),
+        (
+            "h",
+            "0.5\n9007199254740993",
+            "line 3, column 'v': float64, the type of the other numbers, would round '9007199254740993'",
+        ),
+        (
+            "i",
+            "2020-01-01T00:00+02:00\n2020-01-01T00:00",
+            "without its offset, and times without an offset count as UTC",
+        ),
     ] {
         let warning = import(name, cells, "");
         assert!(

@@ -8,6 +8,7 @@ mod failing;
 mod formats;
 mod hostile;
 mod importing;
+mod large;
 mod looking;
 mod messages;
 mod remote;
@@ -15,6 +16,7 @@ mod serving;
 mod signals;
 mod snapshots;
 mod time;
+mod warnings;
 
 use std::io::Write as _;
 use std::path::PathBuf;

@@ -6,6 +6,7 @@ mod filters;
 mod formats;
 mod ipc;
 pub mod memory;
+mod numpy;
 mod samples;
 mod texts;
 
@@ -84,6 +85,7 @@ pub fn targets() -> Vec<Target> {
         filters::targets(),
         array::targets(&samples),
         ipc::targets(),
+        numpy::targets(),
     ]
     .into_iter()
     .flatten()

@@ -247,3 +247,111 @@ with pyarrow.ipc.new_file('a.arrow', table.schema) as out:
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+/// Makes sparse cells: x.npz, r.npy and x.arrow with the same three columns.
+const SPARSE: &str = "
+import sys, numpy, pyarrow
+cells = int(sys.argv[1]) << 16
+order = numpy.random.default_rng(1).permutation(cells)
+x, y = (order % 4096).astype('int64'), (order // 4096).astype('int64')
+v = order.astype('float64')
+numpy.savez_compressed('x.npz', x=x, y=y, v=v)
+record = numpy.empty(cells, dtype=[('x', 'i8'), ('y', 'i8'), ('v', 'f8')])
+record['x'], record['y'], record['v'] = x, y, v
+numpy.save('r.npy', record)
+table = pyarrow.table({'x': x, 'y': y, 'v': v})
+with pyarrow.ipc.new_file('x.arrow', table.schema) as out:
+    out.write_table(table, max_chunksize=65536)
+numpy.save('dense.npy', numpy.arange(cells * 2, dtype='int64').reshape(256, -1))
+";
+
+fn make_sparse(folder: &Path, budget: usize) -> u64 {
+    let made = Command::new(python())
+        .args(["-c", SPARSE, &budget.to_string()])
+        .current_dir(folder)
+        .status()
+        .unwrap();
+    assert!(made.success());
+    (budget as u64) << 16
+}
+
+/// Opens an array that must have one fragment, whose number of cells it returns.
+fn only_fragment(folder: &Path, array: &str) -> u64 {
+    let array = block_on(Array::open(&Context::local(folder), array, &OpenOptions::default())).unwrap();
+    let [fragment] = array.fragments() else {
+        panic!("{} fragments", array.fragments().len())
+    };
+    fragment.cells
+}
+
+#[test]
+fn sparse_imports_of_large_arrays_stay_within_the_budget() {
+    let budget = setting("HYPERSLAB_MEMORY_MIB", 64);
+    let folder = fresh("memory-import-sparse");
+    let cells = make_sparse(&folder, budget);
+    for input in ["x.npz", "r.npy", "x.arrow"] {
+        let array = input.replace('.', "-");
+        let command = ["import", input, &array, "--sparse", "--dims", "x,y", "--timestamp", "5"];
+        let peak = peak(&folder, &command, budget);
+        println!("memory: sparse import of {input}, a budget of {budget} MiB: peak {peak} MiB");
+        assert!(peak <= budget, "{input}: {peak} MiB");
+        assert_eq!(only_fragment(&folder, &array), cells, "{input}");
+        check_cells(&folder, &array, cells);
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Checks that each cell of an array made from [`SPARSE`] has its value.
+fn check_cells(folder: &Path, array: &str, cells: u64) {
+    let array = block_on(Array::open(&Context::local(folder), array, &OpenOptions::default())).unwrap();
+    let batch = block_on(array.read(&Query::default())).unwrap();
+    assert_eq!(batch.cells, cells);
+    let of = |name: &str| batch.column(name).unwrap();
+    let (x, y) = (of("x").values::<i64>().unwrap(), of("y").values::<i64>().unwrap());
+    let v = of("v").values::<f64>().unwrap();
+    let right = |i: usize| (y[i] * 4096 + x[i]) as f64 == v[i];
+    assert!((0..v.len()).all(right));
+}
+
+#[test]
+fn a_write_of_more_than_the_budget_stays_within_it() {
+    let budget = setting("HYPERSLAB_MEMORY_MIB", 64);
+    let folder = fresh("memory-write");
+    let cells = make_sparse(&folder, budget);
+    let context = Context::local(&folder);
+    let dimension = |name: &str, n: u64| Dimension::new(name, Datatype::Int64, 0_i64, n as i64 - 1, 64_i64);
+    let points = Schema::new(
+        ArrayType::Sparse,
+        vec![dimension("x", 4096), dimension("y", 1 << 16)],
+        vec![Attribute::new("v", Datatype::Float64, CellCount::ONE)],
+    );
+    let grid = Schema::new(
+        ArrayType::Dense,
+        vec![dimension("i", 256), dimension("j", cells * 2 / 256)],
+        vec![Attribute::new("v", Datatype::Int64, CellCount::ONE)],
+    );
+    for (input, schema) in [
+        ("x.npz", &points),
+        ("r.npy", &points),
+        ("x.arrow", &points),
+        ("dense.npy", &grid),
+    ] {
+        let array = input.replace('.', "-");
+        let options = CreateOptions {
+            timestamp_ms: 1,
+            seed: [1; 32],
+            key: None,
+        };
+        block_on(Array::create(&context, &array, schema, &[], &options)).unwrap();
+        let peak = peak(&folder, &["write", &array, input], budget);
+        println!("memory: write of {input}, a budget of {budget} MiB: peak {peak} MiB");
+        assert!(peak <= budget, "{input}: {peak} MiB");
+        if schema.is_dense() {
+            assert_eq!(only_fragment(&folder, &array), cells * 2);
+        } else {
+            assert_eq!(only_fragment(&folder, &array), cells);
+            check_cells(&folder, &array, cells);
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}

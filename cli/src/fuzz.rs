@@ -1,0 +1,48 @@
+//! Entry points of the fuzz targets.
+
+use std::io::Write as _;
+
+use anyhow::Result;
+
+use crate::import;
+use crate::input::{self, Grid, Stream, Take, Unread};
+
+/// Cells of a batch, and the most batches that are read. A header may claim far more cells than the file has.
+const BATCH_CELLS: usize = 3;
+const BATCHES_MAX: usize = 64;
+
+/// Reads an .npy file, or an .npz file if `zipped` is set, as an import does: once for the schema, and once in batches
+/// for the cells. Also reads it as a whole.
+///
+/// # Errors
+/// The file is damaged or cannot be imported.
+///
+/// # Panics
+/// If the number of cells depends on how they are read.
+pub fn import_numpy(bytes: &[u8], zipped: bool) -> Result<()> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(bytes)?;
+    let (mut table, grid) = Grid::look(file, zipped)?;
+    let stream = Stream::counted(Unread::Grid(grid))?;
+    let fields = import::attributes(&mut table)?;
+    if let Ok(whole) = stream.table() {
+        assert_eq!(whole.rows() as u64, stream.rows, "all cells at once");
+    }
+    let mut opened = stream.open()?;
+    let mut reader = opened.reader(&|_| true)?;
+    let mut rows = 0;
+    for _ in 0..BATCHES_MAX {
+        let Some(mut batch) = reader.next(Take::Rows(BATCH_CELLS))? else {
+            assert_eq!(rows, stream.rows, "all batches");
+            break;
+        };
+        rows += batch.rows() as u64;
+        for field in &fields {
+            if let Some(named) = batch.take(|name| name == field.name || name.is_empty()) {
+                let column = input::column(named, field.clone())?;
+                column.check(&field.name)?;
+            }
+        }
+    }
+    Ok(())
+}

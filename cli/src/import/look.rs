@@ -1,0 +1,155 @@
+//! Looks at all cells of a file before an array is created for them: the types and the range of coordinates.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use arrow_array::cast::AsArray as _;
+use arrow_array::{Array as _, ArrayRef};
+use hyperslab::Datatype;
+use hyperslab::arrow::{FieldType, Role};
+
+use super::infer;
+use crate::args::Import;
+use crate::batches::Budget;
+use crate::input::{
+    Batches, Grid, Named, Stream, Summary, Table, Take, Text, Unread, VALUE_BYTES, Values, warn_of_zones,
+};
+
+/// Scans a text table. Returns a table of columns without cells, and the cells. `given` are the types of some columns.
+pub(super) fn text(text: Text, given: &[(String, Datatype)]) -> Result<(Table, Stream)> {
+    let table = text.look(given)?;
+    let rows = table.rows() as u64;
+    let bytes = table.columns.iter().map(|c| match &c.values {
+        Values::Seen(guess) => guess.bytes() + VALUE_BYTES as u64 * guess.rows(),
+        _ => 0,
+    });
+    let stream = Stream::new(Unread::Text(text), rows, bytes.sum());
+    Ok((table, stream))
+}
+
+/// Adds the range of coordinates to the columns of a sparse import of numpy arrays.
+pub(super) fn grid(args: &Import, mut table: Table, grid: Grid, budget: Budget) -> Result<(Table, Stream)> {
+    let stream = Stream::counted(Unread::Grid(grid))?;
+    if !args.sparse {
+        return Ok((table, stream));
+    }
+    let is_dimension = |name: &str| args.dims.iter().flatten().any(|d| d == name);
+    let mut summaries: Vec<(String, Summary)> = Vec::new();
+    let mut opened = stream.open()?;
+    let mut reader = opened.reader(&is_dimension)?;
+    let take = Take::Bytes {
+        bytes: usize::try_from(budget.batch_bytes()).unwrap_or(usize::MAX),
+        step: 1,
+    };
+    while let Some(batch) = reader.next(take)? {
+        let columns = batch.columns.into_iter().filter(|c| is_dimension(&c.name));
+        for (i, found) in columns.enumerate() {
+            if summaries.len() == i {
+                let field = infer::field_of(&found)?;
+                summaries.push((found.name.clone(), summary(field)));
+            }
+            if let Some((_, summary)) = summaries.get_mut(i) {
+                let rows = found.values.len();
+                add_ends(summary, found)?;
+                summary.rows += rows;
+            }
+        }
+    }
+    drop(reader);
+    drop(opened);
+    for (name, summary) in summaries {
+        if let Some(column) = table.columns.iter_mut().find(|c| c.name == name) {
+            column.values = Values::Summary(Box::new(summary));
+        }
+    }
+    Ok((table, stream))
+}
+
+/// Scans all batches of an Arrow file. Returns a table of columns without cells, and the cells.
+pub(super) fn arrow(args: &Import, batches: Batches) -> Result<(Table, Stream)> {
+    let mut reader = batches.reader()?;
+    let schema = reader.schema();
+    let fields = schema.fields().iter().map(|f| FieldType::infer(f));
+    let fields: Vec<FieldType> = fields.collect::<hyperslab::Result<_>>()?;
+    let is_dimension = |f: &FieldType| match &args.dims {
+        Some(dims) => dims.contains(&f.name),
+        None => f.role == Some(Role::Dimension),
+    };
+    warn_of_zones(&schema);
+    let mut summaries: Vec<Summary> = fields.iter().cloned().map(summary).collect();
+    let mut bytes = 0;
+    while let Some(batch) = reader.next_batch()? {
+        bytes += batch.bytes;
+        for ((summary, field), array) in summaries.iter_mut().zip(&fields).zip(batch.rows.columns()) {
+            if is_dimension(field) && !array.is_empty() {
+                add_coordinates(summary, field, array)?;
+            } else {
+                add_values(summary, array);
+            }
+            summary.rows += array.len();
+        }
+    }
+    let columns = fields.into_iter().zip(summaries).map(|(field, summary)| Named {
+        name: field.field.name,
+        values: Values::Summary(Box::new(summary)),
+    });
+    let table = Table {
+        columns: columns.collect(),
+        ..Table::default()
+    };
+    let rows = table.rows() as u64;
+    drop(reader);
+    Ok((table, Stream::new(Unread::Arrow(batches), rows, bytes)))
+}
+
+fn summary(field: FieldType) -> Summary {
+    Summary {
+        field,
+        rows: 0,
+        nulls: false,
+        ends: None,
+        dictionaries: Vec::new(),
+    }
+}
+
+fn add_values(summary: &mut Summary, array: &ArrayRef) {
+    summary.nulls |= array.logical_null_count() > 0;
+    if let Some(dictionary) = array.as_any_dictionary_opt() {
+        let values = dictionary.values();
+        if !summary
+            .dictionaries
+            .last()
+            .is_some_and(|last| Arc::ptr_eq(last, values))
+        {
+            summary.dictionaries.push(Arc::clone(values));
+        }
+    }
+}
+
+fn add_coordinates(summary: &mut Summary, field: &FieldType, array: &ArrayRef) -> Result<()> {
+    let found = infer::unfolded(Named {
+        name: field.name.clone(),
+        values: Values::Arrow(field.clone(), vec![Arc::clone(array)]),
+    })?;
+    summary.field = FieldType {
+        role: field.role,
+        ..infer::field_of(&found)?
+    };
+    add_ends(summary, found)
+}
+
+/// Widens the range of coordinates by those in `found`.
+fn add_ends(summary: &mut Summary, mut found: Named) -> Result<()> {
+    if summary.field.datatype.is_string() {
+        return Ok(());
+    }
+    let (lo, hi) = infer::ends(&mut found, &summary.field, summary.rows)?;
+    summary.ends = Some(match summary.ends.take() {
+        None => (lo, hi),
+        Some((least, greatest)) => (
+            if lo.order(&least).is_lt() { lo } else { least },
+            if hi.order(&greatest).is_gt() { hi } else { greatest },
+        ),
+    });
+    Ok(())
+}
