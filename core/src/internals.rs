@@ -49,6 +49,8 @@ pub mod vfs {
     #[cfg(feature = "fs")]
     pub use crate::vfs::local::{LocalEntry, LocalKind, LocalRoot, readable_by_everyone};
 
+    pub use crate::vfs::path::{has_valid_escapes, percent_decode, percent_encode};
+
     /// Folder listings of HTTP servers.
     pub mod listing {
         pub use crate::vfs::listing::*;

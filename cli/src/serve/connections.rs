@@ -1,11 +1,16 @@
 //! Limits the number of open connections, and closes one of them to admit a new one.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
-use std::net::{Shutdown, TcpStream};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
 
 /// How long a client is observed before it counts as slow.
 const WATCH: Duration = Duration::from_secs(4);
@@ -17,58 +22,81 @@ const WATCH_BYTES: u64 = 32 << 10;
 pub(super) struct Connections {
     most: usize,
     watch: Duration,
-    state: Mutex<State>,
-    /// Signals that a connection has ended or has become idle.
-    changed: Condvar,
+    /// The clients, and the number of the latest one.
+    open: Mutex<(BTreeMap<u64, Arc<Client>>, u64)>,
+    /// Signals that a connection has ended.
+    ended: Notify,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    open: usize,
-    /// Connections without a request, the longest idle one first.
-    idle: BTreeMap<u64, Arc<TcpStream>>,
-    /// Connections that are being answered, the oldest answer first.
-    busy: BTreeMap<u64, Answering>,
-    /// The number of the latest entry of either map.
-    next: u64,
-}
-
-/// A connection that is being answered.
+/// The other side of a connection.
 #[derive(Debug)]
-struct Answering {
-    stream: Arc<TcpStream>,
-    /// Bytes that the client has accepted.
-    taken: Arc<AtomicU64>,
-    /// The bytes accepted at the last check, and the time of that check.
-    seen: (u64, Instant),
+pub(super) struct Client {
+    task: OnceLock<AbortHandle>,
+    activity: Mutex<Activity>,
 }
 
-impl State {
-    fn number(&mut self) -> u64 {
-        self.next += 1;
-        self.next
+#[derive(Debug)]
+struct Activity {
+    /// Whether an answer is being made or sent.
+    answering: bool,
+    /// Whether the client has not accepted the last bytes yet.
+    unsent: bool,
+    /// When the connection became idle, or was last checked.
+    since: Instant,
+    /// Bytes that the client has accepted, and those at the last check.
+    taken: u64,
+    seen: u64,
+    closing: bool,
+}
+
+impl Client {
+    fn activity(&self) -> MutexGuard<'_, Activity> {
+        self.activity.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Removes and returns a connection to close: the one that has been idle longest, else one with a slow client.
-    fn dispensable(&mut self, watch: Duration) -> Option<Arc<TcpStream>> {
-        if let Some((_, idle)) = self.idle.pop_first() {
-            return Some(idle);
+    /// Marks the connection as busy until the result is dropped.
+    pub(super) fn answering(self: &Arc<Self>) -> Answering {
+        let mut activity = self.activity();
+        (activity.answering, activity.seen) = (true, activity.taken);
+        activity.since = Instant::now();
+        drop(activity);
+        Answering(Arc::clone(self))
+    }
+
+    /// Since when the client is idle.
+    fn idle_since(&self) -> Option<Instant> {
+        let activity = self.activity();
+        (!activity.answering && !activity.unsent).then_some(activity.since)
+    }
+
+    /// Whether the client has accepted few bytes since the last check.
+    fn is_slow(&self, watch: Duration) -> bool {
+        let mut activity = self.activity();
+        if activity.since.elapsed() < watch {
+            return false;
         }
-        let now = Instant::now();
-        let mut slow = None;
-        for (number, answering) in &mut self.busy {
-            let (seen, since) = answering.seen;
-            if now.duration_since(since) < watch {
-                continue;
-            }
-            let taken = answering.taken.load(Ordering::Relaxed);
-            if taken - seen < WATCH_BYTES {
-                slow = Some(*number);
-                break;
-            }
-            answering.seen = (taken, now);
+        let slow = activity.taken - activity.seen < WATCH_BYTES;
+        (activity.seen, activity.since) = (activity.taken, Instant::now());
+        slow
+    }
+
+    fn close(&self) {
+        self.activity().closing = true;
+        if let Some(task) = self.task.get() {
+            task.abort();
         }
-        Some(self.busy.remove(&slow?)?.stream)
+    }
+}
+
+/// An answer that is being made or sent.
+#[derive(Debug)]
+pub(super) struct Answering(Arc<Client>);
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        let mut activity = self.0.activity();
+        activity.answering = false;
+        activity.since = Instant::now();
     }
 }
 
@@ -78,38 +106,56 @@ impl Connections {
         Arc::new(Self {
             most,
             watch: WATCH,
-            state: Mutex::default(),
-            changed: Condvar::new(),
+            open: Mutex::default(),
+            ended: Notify::new(),
         })
     }
 
-    /// Admits a connection. If there is no room, closes another one, whose client can connect again. If all are busy,
-    /// waits until one of them ends.
-    pub(super) fn admit(self: &Arc<Self>, stream: TcpStream) -> Connection {
-        let mut state = self.lock();
-        let mut closing = false;
-        while state.open >= self.most {
-            if !closing && let Some(dispensable) = state.dispensable(self.watch) {
-                // Its thread sees the end of the stream or an error. It may be closed already.
-                let _ = dispensable.shutdown(Shutdown::Both);
-                closing = true;
+    /// Waits until there is room for a connection. If there is none, closes the one that has been idle longest, else
+    /// one with a slow client. Both can connect again.
+    pub(super) async fn admit(self: &Arc<Self>, stream: TcpStream) -> Connection {
+        loop {
+            if let Some((number, client)) = self.enter() {
+                let all = Arc::clone(self);
+                return Connection {
+                    all,
+                    number,
+                    client,
+                    stream,
+                };
             }
             // A slow client sends no signal, so check again after a while.
-            let waited = self.changed.wait_timeout(state, self.watch / 4);
-            let (found, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-            (state, closing) = (found, closing && !timeout.timed_out());
-        }
-        state.open += 1;
-        drop(state);
-        Connection {
-            all: Arc::clone(self),
-            stream: Arc::new(stream),
-            taken: Arc::default(),
+            let _ = tokio::time::timeout(self.watch / 4, self.ended.notified()).await;
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Adds a client if there is room for it, else makes room.
+    fn enter(&self) -> Option<(u64, Arc<Client>)> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let (clients, latest) = &mut *open;
+        if clients.len() >= self.most {
+            if !clients.values().any(|client| client.activity().closing) {
+                let idle = clients.values().filter_map(|c| Some((c.idle_since()?, c)));
+                let idle = idle.min_by_key(|(since, _)| *since).map(|(_, client)| client);
+                let slow = || clients.values().find(|client| client.is_slow(self.watch));
+                idle.or_else(slow).into_iter().for_each(|client| client.close());
+            }
+            return None;
+        }
+        *latest += 1;
+        let client = Arc::new(Client {
+            task: OnceLock::new(),
+            activity: Mutex::new(Activity {
+                answering: false,
+                unsent: false,
+                since: Instant::now(),
+                taken: 0,
+                seen: 0,
+                closing: false,
+            }),
+        });
+        clients.insert(*latest, Arc::clone(&client));
+        Some((*latest, client))
     }
 }
 
@@ -117,95 +163,96 @@ impl Connections {
 #[derive(Debug)]
 pub(super) struct Connection {
     all: Arc<Connections>,
-    stream: Arc<TcpStream>,
-    taken: Arc<AtomicU64>,
+    number: u64,
+    client: Arc<Client>,
+    stream: TcpStream,
 }
 
 impl Connection {
-    /// The connection itself.
-    pub(super) fn stream(&self) -> &TcpStream {
-        &self.stream
+    pub(super) fn client(&self) -> Arc<Client> {
+        Arc::clone(&self.client)
     }
 
-    /// Runs `wait`, which waits for a request. The connection may be closed in the meantime.
-    pub(super) fn idle<T>(&self, wait: impl FnOnce() -> T) -> T {
-        let number = {
-            let mut state = self.all.lock();
-            let number = state.number();
-            state.idle.insert(number, Arc::clone(&self.stream));
-            number
-        };
-        self.all.changed.notify_all();
-        let value = wait();
-        self.all.lock().idle.remove(&number);
-        value
-    }
-
-    /// Runs `answer`, which sends an answer. The connection may be closed if the client is slow.
-    pub(super) fn busy<T>(&self, answer: impl FnOnce() -> T) -> T {
-        let number = {
-            let mut state = self.all.lock();
-            let number = state.number();
-            let answering = Answering {
-                stream: Arc::clone(&self.stream),
-                taken: Arc::clone(&self.taken),
-                seen: (self.taken.load(Ordering::Relaxed), Instant::now()),
-            };
-            state.busy.insert(number, answering);
-            number
-        };
-        let value = answer();
-        self.all.lock().busy.remove(&number);
-        value
-    }
-}
-
-/// Writes to the client, and counts the bytes.
-impl Write for &Connection {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let taken = self.stream().write(bytes)?;
-        self.taken.fetch_add(taken as u64, Ordering::Relaxed);
-        Ok(taken)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.stream().flush()
+    /// Runs the task that serves this connection. It is aborted to make room for others.
+    pub(super) fn run<T: Future<Output = ()> + Send + 'static>(self, serve: impl FnOnce(Self) -> T) {
+        let client = self.client();
+        let task = tokio::spawn(serve(self)).abort_handle();
+        // It is set once.
+        let _ = client.task.set(task.clone());
+        if client.activity().closing {
+            task.abort();
+        }
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.all.lock().open -= 1;
-        self.all.changed.notify_all();
+        let mut open = self.all.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.0.remove(&self.number);
+        drop(open);
+        self.all.ended.notify_one();
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buf)
+    }
+}
+
+/// Writes to the client, and counts the bytes.
+impl AsyncWrite for Connection {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.client.activity().unsent = written.is_pending();
+        let taken = ready!(written)?;
+        self.client.activity().taken += taken as u64;
+        Poll::Ready(Ok(taken))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
+    use std::future::poll_fn;
+
+    use tokio::net::TcpListener;
 
     use super::*;
 
+    async fn write(connection: &mut Connection) -> io::Result<usize> {
+        poll_fn(|cx| Pin::new(&mut *connection).poll_write(cx, &[0; 4096])).await
+    }
+
     /// Clients that never read their answers do not block others.
-    #[test]
-    fn a_stalled_client_is_disconnected_for_a_new_one() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut peers = Vec::new();
-        let mut connect = || {
-            peers.push(TcpStream::connect(listener.local_addr().unwrap()).unwrap());
-            listener.accept().unwrap().0
-        };
+    #[tokio::test]
+    async fn a_stalled_client_is_disconnected_for_a_new_one() {
         let all = Arc::new(Connections {
             most: 1,
             watch: Duration::from_millis(40),
-            state: Mutex::default(),
-            changed: Condvar::new(),
+            open: Mutex::default(),
+            ended: Notify::new(),
         });
-        let slow = all.admit(connect());
-        // It ends because its connection is closed: the client never reads.
-        let answered = std::thread::spawn(move || slow.busy(|| while (&slow).write(&[0; 4096]).is_ok() {}));
-        let next = all.admit(connect());
-        answered.join().unwrap();
-        assert!((&next).write(b"x").is_ok());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let connect = || TcpStream::connect(listener.local_addr().unwrap());
+        let stalled = connect().await.unwrap();
+        let slow = all.admit(listener.accept().await.unwrap().0).await;
+        slow.run(|mut slow| async move {
+            let _answering = slow.client().answering();
+            while write(&mut slow).await.is_ok() {}
+        });
+        let _client = connect().await.unwrap();
+        let admitted = all.admit(listener.accept().await.unwrap().0);
+        let admitted = tokio::time::timeout(Duration::from_secs(20), admitted).await;
+        let mut next = admitted.expect("the slow client is disconnected");
+        assert!(write(&mut next).await.is_ok());
+        drop(stalled);
     }
 }

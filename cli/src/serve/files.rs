@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
-use hyperslab::internals::vfs::{LocalKind, LocalRoot};
+use hyperslab::internals::vfs::{LocalKind, LocalRoot, has_valid_escapes, percent_decode, percent_encode};
 use hyperslab::vfs;
 
 use super::access::Access;
@@ -85,8 +85,7 @@ impl Root {
         }
         if !path.ends_with('/') {
             // Built from the names only: a path that starts with two slashes would be another host.
-            return Response::text(301, "this is a folder")
-                .with("Location", format!("/{}/", listing::quote_path(&name)));
+            return Response::text(301, "this is a folder").with("Location", format!("/{}/", percent_encode(&name)));
         }
         let json = request.header("accept").is_some_and(|a| a.contains("application/json"));
         let index = vfs::join(&name, "index.html");
@@ -199,15 +198,5 @@ fn etag(metadata: &Metadata) -> String {
 
 /// Decodes %XX in a path; `None` if an escape is invalid or the result is not UTF-8.
 pub(super) fn decode(path: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.bytes();
-    while let Some(b) = rest.next() {
-        if b == b'%' {
-            let mut digit = || rest.next().and_then(|d| char::from(d).to_digit(16));
-            bytes.push(u8::try_from(digit()? << 4 | digit()?).ok()?);
-        } else {
-            bytes.push(b);
-        }
-    }
-    String::from_utf8(bytes).ok()
+    has_valid_escapes(path).then(|| percent_decode(path))?
 }

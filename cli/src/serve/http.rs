@@ -1,13 +1,25 @@
-//! The part of HTTP/1.1 that static files need.
+//! Speaks HTTP/1.1 with clients. hyper reads the requests and writes the answers.
 
+use std::convert::Infallible;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read as _};
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use super::connections::Connection;
+use bytes::Bytes;
+use hyper::body::{Frame, Incoming, SizeHint};
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{StatusCode, Version};
+use hyper_util::rt::{TokioIo, TokioTimer};
+
+use super::connections::{Answering, Connection};
 
 const HEADERS_MAX: usize = 64;
-const HEAD_BYTES_MAX: u64 = 16 << 10;
+const HEAD_BYTES_MAX: usize = 16 << 10;
 const IDLE: Duration = Duration::from_secs(60);
 /// Bytes of a file that are sent at a time.
 const PIECE_BYTES: usize = 64 << 10;
@@ -20,8 +32,7 @@ pub(super) struct Request {
     pub(super) target: String,
     /// The requested host; old clients do not name one.
     pub(super) host: Option<String>,
-    headers: Vec<(String, String)>,
-    http_1_0: bool,
+    headers: HeaderMap,
 }
 
 impl Request {
@@ -29,14 +40,13 @@ impl Request {
     pub(super) fn new(method: &str, target: &str, headers: &[(&str, &str)]) -> Self {
         let headers = headers
             .iter()
-            .map(|(n, v)| (n.to_ascii_lowercase(), (*v).to_owned()))
+            .map(|(n, v)| (n.parse::<HeaderName>().unwrap(), v.parse().unwrap()))
             .collect();
         Self {
             method: method.into(),
             target: target.into(),
             host: Some("127.0.0.1:8000".into()),
             headers,
-            http_1_0: false,
         }
     }
 
@@ -47,45 +57,39 @@ impl Request {
         Self { host, ..self }
     }
 
+    /// Reads a request. Its end and its host must be unambiguous.
+    fn read(parts: Parts) -> Result<Self, &'static str> {
+        // hyper refuses lengths that contradict each other.
+        if parts.headers.contains_key(header::TRANSFER_ENCODING) {
+            return Err("requests with a body of unknown length are not accepted");
+        }
+        let hosts = parts.headers.get_all(header::HOST).iter().count();
+        if hosts > 1 || (hosts == 0 && parts.version == Version::HTTP_11) {
+            return Err("a request must name one host");
+        }
+        // Clients send proxies the whole address. Its host takes precedence over the header.
+        let host = parts.uri.authority().map(|host| host.as_str());
+        let header = || parts.headers.get(header::HOST)?.to_str().ok();
+        Ok(Self {
+            method: parts.method.as_str().to_owned(),
+            target: parts
+                .uri
+                .path_and_query()
+                .map_or("/", |target| target.as_str())
+                .to_owned(),
+            host: host.or_else(header).map(str::to_owned),
+            headers: parts.headers,
+        })
+    }
+
     /// The header of this name, in lower case.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
+        self.headers.get(name)?.to_str().ok()
     }
 
-    fn has(&self, name: &str) -> bool {
-        self.header(name).is_some()
-    }
-
-    /// Every value of the header of this name, in lower case.
-    fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        self.headers
-            .iter()
-            .filter(move |(n, _)| n == name)
-            .map(|(_, v)| v.as_str())
-    }
-
-    /// An error in the headers: the length and the host of a request must be unambiguous.
-    fn fault(&self) -> Option<&'static str> {
-        let lengths: Vec<&str> = self.values("content-length").collect();
-        let digits = |n: &&str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit());
-        if lengths.len() > 1 || !lengths.iter().all(digits) || (!lengths.is_empty() && self.has("transfer-encoding")) {
-            return Some("the length of the request is ambiguous");
-        }
-        let hosts = self.values("host").count();
-        (hosts > 1 || (hosts == 0 && !self.http_1_0)).then_some("a request must name one host")
-    }
-
-    /// Whether the connection ends after the answer. It does after a request with a body: the body is not read, so the
-    /// next request cannot be found.
-    fn closes(&self) -> bool {
-        if self.values("content-length").any(|n| n.bytes().any(|b| b != b'0')) || self.has("transfer-encoding") {
-            return true;
-        }
-        match self.header("connection").map(str::to_ascii_lowercase) {
-            Some(c) if c.contains("close") => true,
-            Some(c) if c.contains("keep-alive") => false,
-            _ => self.http_1_0,
-        }
+    /// Whether the request has a body. It is not read, so the connection ends after the answer.
+    fn has_body(&self) -> bool {
+        self.header("content-length").is_some_and(|n| n != "0")
     }
 }
 
@@ -112,6 +116,24 @@ impl Body {
             Self::File(_, n) => *n,
         }
     }
+
+    /// Takes the next bytes to send.
+    fn next(&mut self) -> io::Result<Bytes> {
+        match self {
+            Self::Bytes(bytes) => Ok(std::mem::take(bytes).into()),
+            Self::File(file, left) => {
+                let mut piece = Vec::new();
+                file.take(PIECE_BYTES.min(usize::try_from(*left).unwrap_or(PIECE_BYTES)) as u64)
+                    .read_to_end(&mut piece)?;
+                // The file has shrunk. The client must not read the next answer as the rest of the file.
+                if piece.is_empty() {
+                    return Err(ErrorKind::UnexpectedEof.into());
+                }
+                *left -= piece.len() as u64;
+                Ok(piece.into())
+            }
+        }
+    }
 }
 
 impl Response {
@@ -130,140 +152,80 @@ impl Response {
         self.headers.push((name, value.into()));
         self
     }
+
+    fn for_hyper(mut self, answering: Answering, close: bool) -> hyper::Response<Answer> {
+        if close {
+            self = self.with("Connection", "close");
+        }
+        // Answers to HEAD have a length, but no body.
+        if self.status != 304 {
+            let length = self.body.len().to_string();
+            self = self.with("Content-Length", length);
+        }
+        let body = self.body;
+        let mut response = hyper::Response::new(Answer { body, answering });
+        *response.status_mut() = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        for (name, value) in self.headers {
+            if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::try_from(value)) {
+                response.headers_mut().insert(name, value);
+            }
+        }
+        response
+    }
+}
+
+/// A body that is being sent. The connection is busy until it is dropped.
+struct Answer {
+    body: Body,
+    #[expect(dead_code, reason = "its drop ends the answer")]
+    answering: Answering,
+}
+
+impl hyper::body::Body for Answer {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        if self.is_end_stream() {
+            return Poll::Ready(None);
+        }
+        let next = tokio::task::block_in_place(|| self.body.next());
+        Poll::Ready(Some(next.map(Frame::data)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.len() == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.body.len())
+    }
 }
 
 /// Answers the requests of a connection until it ends.
-pub(super) fn converse(connection: &Connection, answer: impl Fn(&Request) -> Response) -> io::Result<()> {
-    let stream = connection.stream();
-    stream.set_read_timeout(Some(IDLE))?;
-    stream.set_write_timeout(Some(IDLE))?;
-    stream.set_nodelay(true)?;
-    let mut reader = BufReader::new(stream);
-    let mut writer = BufWriter::with_capacity(PIECE_BYTES, connection);
-    loop {
-        let head = connection.idle(|| read(&mut reader))?;
-        let close = connection.busy(|| {
-            let (response, head_only, close) = match head {
-                Head::End => return Ok(true),
-                Head::Request(request) => (answer(&request), request.method == "HEAD", request.closes()),
-                Head::Bad(status, why) => (Response::text(status, why), false, true),
-            };
-            write(&mut writer, response, head_only, close)?;
-            writer.flush().map(|()| close)
-        });
-        if close? {
-            return Ok(());
-        }
-    }
-}
-
-enum Head {
-    Request(Request),
-    Bad(u16, &'static str),
-    End,
-}
-
-fn read(reader: &mut impl BufRead) -> io::Result<Head> {
-    let mut head = Vec::new();
-    let mut limited = reader.take(HEAD_BYTES_MAX);
-    while !head.ends_with(b"\r\n\r\n") && !head.ends_with(b"\n\n") {
-        let before = head.len();
-        if limited.read_until(b'\n', &mut head)? == 0 {
-            let full = limited.limit() == 0;
-            return Ok(if full {
-                Head::Bad(431, "the header is too long")
-            } else {
-                Head::End
-            });
-        }
-        if before == 0 && head.iter().all(|b| matches!(b, b'\r' | b'\n')) {
-            head.clear();
-        }
-    }
-    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
-    let mut parsed = httparse::Request::new(&mut headers);
-    match parsed.parse(&head) {
-        Ok(httparse::Status::Complete(_)) => {}
-        Err(httparse::Error::TooManyHeaders) => return Ok(Head::Bad(431, "too many header lines")),
-        _ => return Ok(Head::Bad(400, "this is not HTTP/1.1")),
-    }
-    let text = |v: &[u8]| String::from_utf8_lossy(v).trim().to_owned();
-    let mut request = Request {
-        method: parsed.method.unwrap_or_default().to_owned(),
-        target: parsed.path.unwrap_or_default().to_owned(),
-        host: None,
-        headers: parsed
-            .headers
-            .iter()
-            .map(|h| (h.name.to_ascii_lowercase(), text(h.value)))
-            .collect(),
-        http_1_0: parsed.version == Some(0),
-    };
-    if let Some(fault) = request.fault() {
-        return Ok(Head::Bad(400, fault));
-    }
-    request.host = request.header("host").map(str::to_owned);
-    // Clients send proxies the whole address. Its host takes precedence over the header.
-    if let Some(address) = request.target.strip_prefix("http://") {
-        let (host, path) = address.split_at(address.find('/').unwrap_or(address.len()));
-        request.host = Some(host.to_owned());
-        request.target = if path.is_empty() { "/" } else { path }.to_owned();
-    }
-    Ok(Head::Request(request))
-}
-
-fn write(out: &mut impl Write, response: Response, head_only: bool, close: bool) -> io::Result<()> {
-    write!(out, "HTTP/1.1 {} {}\r\n", response.status, reason(response.status))?;
-    for (name, value) in &response.headers {
-        write!(out, "{name}: {value}\r\n")?;
-    }
-    if response.status != 304 {
-        write!(out, "Content-Length: {}\r\n", response.body.len())?;
-    }
-    write!(
-        out,
-        "Connection: {}\r\n\r\n",
-        if close { "close" } else { "keep-alive" }
-    )?;
-    if head_only {
-        return Ok(());
-    }
-    match response.body {
-        Body::Bytes(bytes) => out.write_all(&bytes),
-        Body::File(file, n) => send(out, file, n),
-    }
-}
-
-fn send(out: &mut impl Write, mut file: File, mut left: u64) -> io::Result<()> {
-    let mut piece = vec![0; PIECE_BYTES];
-    while left > 0 {
-        let most = piece.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        let bytes = match file.read(piece.get_mut(..most).unwrap_or_default()) {
-            // The file has shrunk. The client must not read the next answer as the rest of the file.
-            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-            Err(e) if e.kind() == ErrorKind::Interrupted => continue,
-            read => read?,
+pub(super) async fn converse(connection: Connection, answer: impl Fn(&Request) -> Response + Send + 'static) {
+    let client = connection.client();
+    let reply = move |request: hyper::Request<Incoming>| {
+        let answering = client.answering();
+        let (response, close) = match Request::read(request.into_parts().0) {
+            Ok(request) => {
+                let response = tokio::task::block_in_place(|| answer(&request));
+                (response, request.has_body())
+            }
+            Err(why) => (Response::text(400, why), true),
         };
-        out.write_all(piece.get(..bytes).unwrap_or_default())?;
-        left -= bytes as u64;
-    }
-    Ok(())
-}
-
-const fn reason(status: u16) -> &'static str {
-    match status {
-        200 => "OK",
-        204 => "No Content",
-        206 => "Partial Content",
-        301 => "Moved Permanently",
-        304 => "Not Modified",
-        400 => "Bad Request",
-        403 => "Forbidden",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
-        416 => "Range Not Satisfiable",
-        421 => "Misdirected Request",
-        431 => "Request Header Fields Too Large",
-        _ => "Internal Server Error",
-    }
+        std::future::ready(Ok::<_, Infallible>(response.for_hyper(answering, close)))
+    };
+    let mut server = http1::Builder::new();
+    server
+        .timer(TokioTimer::new())
+        .header_read_timeout(IDLE)
+        .max_headers(HEADERS_MAX)
+        .max_buf_size(HEAD_BYTES_MAX)
+        .half_close(true)
+        .title_case_headers(true);
+    // On an error, the client is gone or does not speak HTTP, so there is no answer to send.
+    let _ = server
+        .serve_connection(TokioIo::new(connection), service_fn(reply))
+        .await;
 }

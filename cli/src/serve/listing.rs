@@ -2,7 +2,7 @@
 
 use std::io;
 
-use hyperslab::internals::vfs::{LocalEntry, LocalKind, LocalRoot};
+use hyperslab::internals::vfs::{LocalEntry, LocalKind, LocalRoot, percent_encode};
 use hyperslab::vfs;
 use serde_json::json;
 
@@ -62,7 +62,7 @@ pub(super) fn html(path: &str, entries: &[Entry]) -> Response {
         let size = e.size.map_or_else(String::new, |n| format!(" <small>{n}</small>"));
         rows.push_str(&format!(
             "<li><a href=\"./{}{slash}\">{}{slash}</a>{size}</li>\n",
-            quote(&e.name),
+            percent_encode(&e.name),
             escape(&e.name)
         ));
     }
@@ -109,21 +109,4 @@ fn escape(text: &str) -> String {
         .replace('<', "&lt;")
         .replace('>', "&gt;")
         .replace('"', "&quot;")
-}
-
-/// A path as part of a URL.
-pub(super) fn quote_path(path: &str) -> String {
-    path.split('/').map(quote).collect::<Vec<_>>().join("/")
-}
-
-fn quote(name: &str) -> String {
-    name.bytes()
-        .map(|b| {
-            if b.is_ascii_alphanumeric() || b"-._~".contains(&b) {
-                char::from(b).to_string()
-            } else {
-                format!("%{b:02X}")
-            }
-        })
-        .collect()
 }

@@ -1,4 +1,4 @@
-//! A static file server with ranges, CORS and listings. It has a thread per connection and serves a single folder.
+//! A static file server with ranges, CORS and listings. It serves a single folder.
 
 mod access;
 mod connections;
@@ -9,7 +9,6 @@ mod listing;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
@@ -39,8 +38,8 @@ pub(crate) fn serve(args: &Serve) -> Result<()> {
     signals::end_well();
     show::line(format_args!("serving {} on http://{address}/", args.dir.display()))?;
     let access = Access::new(args.host, &args.allow_origin);
-    accept(&listener, &Arc::new(files::Root::new(root, access, args.dotfiles)));
-    Ok(())
+    let root = Arc::new(files::Root::new(root, access, args.dotfiles));
+    accept(listener, &root).context("cannot serve")
 }
 
 /// The error for an address that the server cannot listen on, with the option to change.
@@ -55,22 +54,32 @@ fn refused(address: SocketAddr, error: &io::Error) -> anyhow::Error {
     anyhow!("cannot listen on {address}: {what}")
 }
 
-fn accept(listener: &TcpListener, root: &Arc<files::Root>) {
+/// Accepts connections until the program ends.
+fn accept(listener: TcpListener, root: &Arc<files::Root>) -> io::Result<()> {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    runtime
+        .enable_io()
+        .enable_time()
+        .build()?
+        .block_on(admit(listener, root))
+}
+
+async fn admit(listener: TcpListener, root: &Arc<files::Root>) -> io::Result<()> {
+    listener.set_nonblocking(true)?;
+    let listener = tokio::net::TcpListener::from_std(listener)?;
     let connections = Connections::new(CONNECTIONS_MAX);
-    for stream in listener.incoming() {
-        let Ok(stream) = stream else {
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
             // The connection may have ended before it was accepted. If too many files are open, some may be closed
             // soon.
-            thread::sleep(PAUSE);
+            tokio::time::sleep(PAUSE).await;
             continue;
         };
-        let connection = connections.admit(stream);
+        // Without it, answers are only slower.
+        let _ = stream.set_nodelay(true);
         let root = Arc::clone(root);
-        // If no thread can be started, the connection is closed, and its client can try again.
-        let _ = thread::Builder::new().spawn(move || {
-            // On an error, the client is gone or does not speak HTTP, so there is no answer to send.
-            let _ = http::converse(&connection, |request| root.answer(request));
-        });
+        let connection = connections.admit(stream).await;
+        connection.run(|connection| http::converse(connection, move |request| root.answer(request)));
     }
 }
 

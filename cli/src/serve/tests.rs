@@ -185,7 +185,7 @@ fn only_reading_is_allowed() {
 fn exchange(root: Root, said: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || accept(&listener, &Arc::new(root)));
+    std::thread::spawn(move || accept(listener, &Arc::new(root)));
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(said.as_bytes()).unwrap();
     stream.shutdown(std::net::Shutdown::Write).unwrap();

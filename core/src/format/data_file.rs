@@ -1,5 +1,7 @@
 //! Names of the data files in a fragment's folder.
 
+use percent_encoding::percent_encode_byte;
+
 use super::fragment::slots::FieldId;
 use super::schema::Schema;
 use super::version::Version;
@@ -58,7 +60,7 @@ fn percent_encoded(name: &str) -> String {
             '>' => out.push_str("%2D"),
             '\\' => out.push_str("%30"),
             '|' => out.push_str("%3C"),
-            c if "!#$%&'()*+,/:;=?@[]\"".contains(c) => out.push_str(&format!("%{:02X}", c as u32)),
+            c if "!#$%&'()*+,/:;=?@[]\"".contains(c) => out.push_str(percent_encode_byte(c as u8)),
             c => out.push(c),
         }
     }

@@ -28,7 +28,7 @@ pub(crate) mod local;
 mod local_reads;
 pub mod manifest;
 mod mem;
-mod path;
+pub(crate) mod path;
 #[cfg(feature = "object-store")]
 mod remote;
 mod url;

@@ -1,5 +1,10 @@
 //! Paths in a store: relative, separated by `/`, without `..`.
 
+use std::borrow::Cow;
+use std::fmt;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
+
 use crate::error::{Error, Result};
 
 /// Joins `dir` and `name` with a slash. Either may be empty.
@@ -33,25 +38,30 @@ pub fn check_path(path: &str) -> Result<()> {
     Ok(())
 }
 
-/// Decodes `%xx` escapes. Returns `None` if the result is not UTF-8.
-pub(crate) fn percent_decode(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let escaped = if byte == b'%' { after.get(..2) } else { None };
-        let value = escaped.and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
-        match value {
-            Some(value) => {
-                bytes.push(value);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(byte);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8(bytes).ok()
+/// Decodes `%xx` escapes; other percent signs stay. Returns `None` if the result is not UTF-8.
+pub fn percent_decode(text: &str) -> Option<String> {
+    let decoded = percent_encoding::percent_decode_str(text).decode_utf8();
+    decoded.ok().map(Cow::into_owned)
+}
+
+/// Whether every percent sign begins a `%xx` escape.
+pub fn has_valid_escapes(text: &str) -> bool {
+    let is_valid = |escape: &str| {
+        let digits = escape.as_bytes().get(..2);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    text.split('%').skip(1).all(is_valid)
+}
+
+/// Percent-encodes all bytes but ASCII letters, digits and `-._~/`.
+pub fn percent_encode(path: &str) -> impl fmt::Display {
+    const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+        .remove(b'-')
+        .remove(b'.')
+        .remove(b'_')
+        .remove(b'~')
+        .remove(b'/');
+    percent_encoding::utf8_percent_encode(path, ESCAPED)
 }
 
 #[cfg(test)]

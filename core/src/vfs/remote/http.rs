@@ -3,6 +3,7 @@
 mod exchange;
 mod headers;
 
+use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -23,6 +24,7 @@ use crate::limits::{LISTING_BYTES_MAX, MANIFEST_BYTES_MAX, WHOLE_FILE_BYTES_MAX}
 use crate::vfs::coalesce::{Coalesced, GAP_BYTES, MERGED_BYTES_MAX, coalesce};
 use crate::vfs::listing::{FolderIndex, parse_index};
 use crate::vfs::manifest::MANIFEST;
+use crate::vfs::path::percent_encode;
 use crate::vfs::{BoxFuture, Entry, FileWriter, Vfs, check_path, redact, too_short};
 
 /// The most bytes accepted from a server that sends a whole file instead of a part.
@@ -101,7 +103,8 @@ impl HttpVfs {
         let mut whole = url.path().strip_suffix('/').unwrap_or(url.path()).to_owned();
         if !path.is_empty() {
             whole.push('/');
-            encode(path, &mut whole);
+            // A URL parser would drop tabs and line ends instead of encoding them.
+            let _ = write!(whole, "{}", percent_encode(path));
         }
         if folder {
             whole.push('/');
@@ -291,17 +294,6 @@ fn part_of(path: &str, file: &Bytes, range: &Range<u64>) -> Result<Bytes> {
 fn tail_of(path: &str, file: &Bytes, bytes: u64) -> Result<(u64, Bytes)> {
     let size = file.len() as u64;
     Ok((size, part_of(path, file, &(size.saturating_sub(bytes)..size))?))
-}
-
-/// Appends a path to a URL. A URL parser would drop tabs and line ends instead of encoding them.
-fn encode(path: &str, out: &mut String) {
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
 }
 
 /// The error for a host that cannot list.

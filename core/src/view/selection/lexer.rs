@@ -1,6 +1,9 @@
 //! Splits a selection at special characters outside quotes.
 
+use percent_encoding::percent_encode_byte;
+
 use crate::error::{Error, Result};
+use crate::vfs::path::{has_valid_escapes, percent_decode};
 
 /// The parts of `text` between `separator`s outside quotes.
 pub(super) fn split(text: &str, separator: char) -> Vec<&str> {
@@ -51,23 +54,10 @@ pub(super) fn unquote(text: &str) -> Result<String> {
                 .ok_or_else(|| Error::invalid(format!("{text}: the quote {q} is not closed")));
         }
     }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&b, tail)) = rest.split_first() {
-        rest = tail;
-        if b != b'%' {
-            bytes.push(b);
-            continue;
-        }
-        let digits = tail
-            .get(..2)
-            .and_then(|d| std::str::from_utf8(d).ok())
-            .filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
-        let value = digits.and_then(|d| u8::from_str_radix(d, 16).ok());
-        bytes.push(value.ok_or_else(|| Error::invalid(format!("'{text}': write %25 for a percent sign")))?);
-        rest = tail.get(2..).unwrap_or(&[]);
+    if !has_valid_escapes(text) {
+        return Err(Error::invalid(format!("'{text}': write %25 for a percent sign")));
     }
-    String::from_utf8(bytes).map_err(|_| Error::invalid(format!("'{text}' is not valid UTF-8 after percent-decoding")))
+    percent_decode(text).ok_or_else(|| Error::invalid(format!("'{text}' is not valid UTF-8 after percent-decoding")))
 }
 
 /// The inverse of [`unquote`]. The result is safe in a file name.
@@ -84,7 +74,7 @@ pub(in crate::view) fn quote(text: &str) -> String {
         } else {
             c.encode_utf8(&mut [0; 4])
                 .bytes()
-                .for_each(|b| out.push_str(&format!("%{b:02X}")));
+                .for_each(|b| out.push_str(percent_encode_byte(b)));
         }
     }
     out
