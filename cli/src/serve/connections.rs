@@ -232,8 +232,13 @@ mod tests {
     }
 
     /// Clients that never read their answers do not block others.
-    #[tokio::test]
-    async fn a_stalled_client_is_disconnected_for_a_new_one() {
+    #[test]
+    fn a_stalled_client_is_disconnected_for_a_new_one() {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        runtime.enable_all().build().unwrap().block_on(stall());
+    }
+
+    async fn stall() {
         let all = Arc::new(Connections {
             most: 1,
             watch: Duration::from_millis(40),
