@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use serde_json::Value;
-use source::{none, top};
+use source::{none, sources, top};
 
 /// The output of `cargo` with these arguments.
 fn cargo(args: &[&str]) -> String {
@@ -40,11 +40,43 @@ fn the_crate_has_code_readme_and_licences_and_nothing_else() {
     for name in ["src/lib.rs", "src/format/schema.rs", "examples/quick_start.rs"] {
         assert!(code.contains(name), "{name} is missing");
     }
-    let others = code.iter().filter(|name| !name.ends_with(".rs"));
+    let included = included();
+    for name in &included {
+        assert!(
+            code.contains(name.as_str()),
+            "{name} is included by code, but not in the package"
+        );
+    }
+    let others = code
+        .iter()
+        .filter(|name| !name.ends_with(".rs") && !included.contains(**name));
     none(
         "files that are no code",
         others.map(|name| (*name).to_owned()).collect(),
     );
+}
+
+/// The files in `core/src` that code includes as text.
+fn included() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for source in sources("core/src") {
+        let folder = source
+            .path
+            .trim_start_matches("core/")
+            .rsplit_once('/')
+            .map(|(f, _)| f.to_owned());
+        for (_, line) in &source.lines {
+            let name = line
+                .split("include_str!(\"")
+                .nth(1)
+                .and_then(|rest| rest.split('"').next());
+            if let (Some(folder), Some(name)) = (&folder, name.filter(|n| !n.starts_with("../"))) {
+                found.insert(format!("{folder}/{name}"));
+            }
+        }
+    }
+    assert!(found.contains("src/view/slice_names.md"), "{found:?}");
+    found
 }
 
 #[test]
