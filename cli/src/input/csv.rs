@@ -173,7 +173,7 @@ impl<'a> Sheet<'a> {
         let (mut rows, mut held) = (0, 0);
         let goes_on = |rows: usize, held: usize| match take {
             Take::Rows(most) => rows < most,
-            Take::Bytes { bytes, step } => held < bytes || rows % step.max(1) != 0,
+            Take::Bytes { bytes, step } => held < bytes || !rows.is_multiple_of(step.max(1)),
         };
         while goes_on(rows, held)
             && let Some(row) = self.row()?

@@ -19,6 +19,9 @@ pub(crate) struct Grid {
     shape: Shape,
 }
 
+/// An array of an archive, and the archive at its own position.
+pub(super) type OpenMember<'a> = (&'a Member, ZipArchive<BufReader<At<'a>>>);
+
 /// An array of a [`Grid`].
 #[derive(Debug)]
 pub(super) struct Member {
@@ -89,7 +92,7 @@ impl Grid {
     }
 
     /// The archive of each array in an archive, so that all arrays can be read at the same time.
-    pub(super) fn archives(&self) -> Result<Vec<(&Member, ZipArchive<BufReader<At<'_>>>)>> {
+    pub(super) fn archives(&self) -> Result<Vec<OpenMember<'_>>> {
         let members = self.arrays.iter().filter(|m| m.index.is_some());
         let opened = members.map(|member| {
             let archive = ZipArchive::new(BufReader::new(At::start(&self.file)))?;
@@ -101,7 +104,7 @@ impl Grid {
     /// The arrays that have `wanted` columns, each at its first cell.
     pub(super) fn inputs<'a: 'b, 'b>(
         &'a self,
-        archives: &'b mut [(&'a Member, ZipArchive<BufReader<At<'a>>>)],
+        archives: &'b mut [OpenMember<'a>],
         wanted: &dyn Fn(&str) -> bool,
     ) -> Result<Vec<(&'a Member, Box<dyn Read + 'b>)>> {
         let mut inputs: Vec<(&Member, Box<dyn Read + 'b>)> = Vec::new();

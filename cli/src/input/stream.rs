@@ -1,14 +1,13 @@
 //! Files whose cells are read in batches, when they are written.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::Read;
 
 use anyhow::Result;
 use arrow_array::RecordBatch;
 use hyperslab::arrow::IpcReader;
-use zip::ZipArchive;
 
-use super::grid::{At, Member};
+use super::grid::{Member, OpenMember};
 use super::{Batches, Grid, Sheet, Table, Text, arrow};
 
 /// A file of cells, and how many there are.
@@ -47,7 +46,7 @@ pub(crate) trait Reader {
 /// A [`Stream`] that was opened, with its archives.
 pub(crate) struct Opened<'a> {
     stream: &'a Stream,
-    archives: Vec<(&'a Member, ZipArchive<BufReader<At<'a>>>)>,
+    archives: Vec<OpenMember<'a>>,
 }
 
 impl Stream {
