@@ -145,7 +145,15 @@ fn accepted(filter: &Filter) -> &'static str {
         Filter::BitWidthReduction { .. } | Filter::PositiveDelta { .. } => "it takes the window in bytes, as in :256",
         Filter::Delta { .. } | Filter::DoubleDelta { .. } => "it takes a datatype, as in :int64",
         Filter::FloatScale { .. } => "it takes the scale, the offset and the number of bytes, as in :0.01:0:4",
-        _ => "it has no options",
+        Filter::None
+        | Filter::Bitshuffle
+        | Filter::Byteshuffle
+        | Filter::Aes256Gcm
+        | Filter::Md5
+        | Filter::Sha256
+        | Filter::Xor
+        | Filter::Webp { .. }
+        | Filter::Unknown { .. } => "it has no options",
     }
 }
 

@@ -199,9 +199,12 @@ fn the_short_form_of_filters() {
     assert!(why("snappy").starts_with("there is no filter 'snappy'; the filters are none, gzip, zstd"));
     assert_eq!(
         why("zstd:fast"),
-        "filter 'zstd:fast': the zstd filter does not accept 'fast'"
+        "filter 'zstd:fast': the zstd filter does not accept 'fast'; its level is a whole number up to 22"
     );
-    assert_eq!(why("md5:1"), "filter 'md5:1': the md5 filter does not accept '1'");
+    assert_eq!(
+        why("md5:1"),
+        "filter 'md5:1': the md5 filter does not accept '1'; it has no options"
+    );
 }
 
 #[test]
