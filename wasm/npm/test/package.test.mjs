@@ -196,7 +196,7 @@ test("the package stays small", async () => {
   const pool = modules.filter((n) => /^(pool|spawn|worker|messages)\.js$/.test(n));
   const [shell, more] = [await zipped(modules.filter((n) => !pool.includes(n))), await zipped(pool)];
   console.log(`# wasm ${brotli} bytes of brotli, shell ${shell} bytes of gzip, pool ${more}`);
-  assert.ok(brotli <= 985_000, `${brotli} bytes of wasm`);
+  assert.ok(brotli <= 988_000, `${brotli} bytes of wasm`);
   assert.ok(shell <= 19_690, `${shell} bytes of JavaScript`);
   assert.ok(pool.length === 4 && more <= 3_990, `${more} bytes of JavaScript for ${pool}`);
 });

@@ -4,8 +4,9 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use super::fetched::not_fetched;
 use super::vectored_read::read_unfiltered;
-use super::{Decoding, Extent, Input, LocatedTile, stream_tile};
+use super::{Decoding, Extent, HAS_FILES, Input, LocatedTile, stream_tile};
 use crate::cache::{CacheKey, Reuse};
 use crate::column::Column;
 use crate::datatype::{CellCount, Datatype};
@@ -178,7 +179,7 @@ fn copy_stored(
         [first, .., last] => last.at.saturating_add(last.out.len() as u64).saturating_sub(first.at),
         [one] => one.out.len() as u64,
     };
-    if held.is_none() && !remember && span.saturating_mul(FEW) >= stored.plain {
+    if HAS_FILES && held.is_none() && !remember && span.saturating_mul(FEW) >= stored.plain {
         let mut block = FRAMED.take();
         let done = stream_tile::read(&stored, file, &decoder, pieces, d, &mut block);
         FRAMED.set(kept(block));
@@ -191,6 +192,9 @@ fn copy_stored(
             job.run(&stored, &decoder, d, remember, |decode| {
                 if let Some(bytes) = &held {
                     return decode(bytes.get(at as usize..end as usize).unwrap_or(&[]));
+                }
+                if !HAS_FILES {
+                    return Err(not_fetched(path, range));
                 }
                 let mut packed = sized(FRAMED.take(), end - at)?;
                 let done = file.read_at(&mut packed, start + at).and_then(|()| decode(&packed));
@@ -209,7 +213,8 @@ fn cached_places(
     d: &Decoding,
 ) -> Result<Arc<Vec<ChunkPlace>>> {
     let key = stored.cache_key(0, "chunks");
-    if let Some(places) = d.cache.get::<Vec<ChunkPlace>>(&key).filter(|_| !in_memory) {
+    let in_memory = in_memory || !HAS_FILES;
+    if !in_memory && let Some(places) = d.cache.get::<Vec<ChunkPlace>>(&key) {
         return Ok(places);
     }
     let start = stored.extent.range.start;

@@ -39,6 +39,10 @@ pub(crate) use stored_field::StoredField;
 /// Memory overhead of a loaded tile, for a few fields together. It dominates if there are many small tiles.
 pub(crate) const TILE_BYTES: u64 = 2 << 10;
 
+/// Whether stored tiles may be in files. In web pages they are always in memory, and the compiler drops the code for
+/// files.
+const HAS_FILES: bool = !cfg!(target_family = "wasm");
+
 /// A tile of a field.
 #[derive(Debug, Clone)]
 pub(crate) struct TileRef {

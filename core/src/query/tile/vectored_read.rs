@@ -3,6 +3,7 @@
 use std::io::IoSliceMut;
 use std::ops::Range;
 
+use super::HAS_FILES;
 use super::chunk_reader::{CHUNK, OutputPiece, kept, sized};
 use crate::cpu::Cpu;
 use crate::error::Result;
@@ -71,7 +72,7 @@ fn read_parts(file: &dyn ReadAt, mut parts: Vec<(u64, &mut [u8])>) -> Result<()>
         let (now, later) = rest.split_at_mut(n);
         if let [(at, out)] = now {
             file.read_at(out, *at)?;
-        } else if apart && wanted >= n * LONG_BYTES && file.reads_parts_at_once() {
+        } else if HAS_FILES && apart && wanted >= n * LONG_BYTES && file.reads_parts_at_once() {
             scatter(file, now)?;
         } else {
             gather(file, now, start..last)?;
