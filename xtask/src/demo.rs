@@ -19,7 +19,8 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     match args {
         [] => show(&mut steps),
         [word] if word == "prepare" => {
-            arrays(&mut steps)?;
+            // The tests have built the programs with all features before.
+            arrays(&mut steps, &[])?;
             page(&mut steps)
         }
         _ => Err("usage: cargo xtask demo [prepare]".into()),
@@ -64,18 +65,11 @@ pub(crate) fn program(name: &str) -> PathBuf {
     target().join("debug").join(name)
 }
 
-/// Builds the native programs and generates the arrays that are missing.
-fn arrays(steps: &mut Steps) -> Outcome {
+/// Builds the native programs, with these options of cargo, and generates the arrays that are missing.
+fn arrays(steps: &mut Steps, options: &[&str]) -> Outcome {
     steps.next("build hyperslab and fuse-mount");
-    // The sample arrays are on this machine, and clients of object stores take a third of the time to build.
-    run::run(&mut cargo(&[
-        "build",
-        "--no-default-features",
-        "--package",
-        "hyperslab-cli",
-        "--package",
-        "hyperslab-fuse",
-    ]))?;
+    let build = ["build", "--package", "hyperslab-cli", "--package", "hyperslab-fuse"];
+    run::run(cargo(&build).args(options))?;
     steps.next("import the sample arrays");
     make("land", land)?;
     make("elevation", elevation)?;
@@ -199,7 +193,8 @@ fn show(steps: &mut Steps) -> Outcome {
     })
     .map_err(|e| format!("cannot wait for Ctrl-C: {e}"))?;
 
-    arrays(steps)?;
+    // The sample arrays are on this machine, and clients of object stores take long to build.
+    arrays(steps, &["--no-default-features"])?;
     let mut children = Vec::new();
     match mount() {
         Ok((child, place)) => {
