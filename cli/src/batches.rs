@@ -34,7 +34,7 @@ impl Budget {
         self.free() / BATCH_SHARE
     }
 
-    /// The memory without that of the program itself.
+    /// The memory left for cells: the budget less what the program itself takes.
     fn free(self) -> u64 {
         self.0.saturating_sub(PROGRAM_BYTES).max(BYTES_MIN)
     }
@@ -124,9 +124,8 @@ impl Batched<'_> {
         let place = self.budget.within(self.place);
         let array = self.env.open_at(&place, Window::ALL).await?;
         let fragments = match filled {
-            None => self.points(&array, stream, wanted).await?,
-            Some(filled) if filled.shape.lengths.len() == 1 => self.rows(&array, stream, wanted, filled).await?,
-            Some(filled) => self.blocks(&array, stream, wanted, filled).await?,
+            Some(filled) if filled.shape.lengths.len() != 1 => self.blocks(&array, stream, wanted, filled).await?,
+            filled => self.rows(&array, stream, wanted, filled).await?,
         };
         if fragments > 1 {
             self.merge(&place, stream.rows).await?;
@@ -134,36 +133,27 @@ impl Batched<'_> {
         Ok(())
     }
 
-    /// Writes cells to the coordinates in their columns. Returns the number of fragments.
-    async fn points(&self, array: &Array, stream: &Stream, wanted: &dyn Fn(&str) -> bool) -> Result<u64> {
-        let mut opened = stream.open()?;
-        let mut reader = opened.reader(wanted)?;
-        let (mut fragments, mut row) = (0, 0);
-        while let Some(batch) = reader.next(self.take(1))? {
-            let end = row + batch.rows() as u64;
-            write_table(array, batch, Target::Table, self.timestamp_ms, row).await?;
-            (fragments, row) = (fragments + 1, end);
-        }
-        Ok(fragments)
-    }
-
-    /// Writes cells along a single axis, in batches of whole tiles: the merge copies such tiles unchanged.
+    /// Writes rows in batches: to the coordinates in their columns, or along the only axis of the box. Batches of a box
+    /// are whole tiles, which the merge copies unchanged. Returns the number of fragments.
     async fn rows(
         &self,
         array: &Array,
         stream: &Stream,
         wanted: &dyn Fn(&str) -> bool,
-        filled: &BoxCells,
+        filled: Option<&BoxCells>,
     ) -> Result<u64> {
-        let extent = extents(array).first().copied().unwrap_or(1);
+        let extent = filled.and_then(|_| extents(array).first().copied());
         let mut opened = stream.open()?;
         let mut reader = opened.reader(wanted)?;
         let (mut fragments, mut row) = (0, 0);
-        while let Some(mut batch) = reader.next(self.take(extent))? {
+        while let Some(mut batch) = reader.next(self.take(extent.unwrap_or(1)))? {
             let end = row + batch.rows() as u64;
-            batch.shape = Some(filled.shape_of(&[(row, end)]));
-            let region = filled.part(array.schema(), &[(row, end)])?;
-            write_table(array, batch, Target::Region(&region), self.timestamp_ms, row).await?;
+            let region = filled.map(|f| f.part(array.schema(), &[(row, end)])).transpose()?;
+            if let Some(filled) = filled {
+                batch.shape = Some(filled.shape_of(&[(row, end)]));
+            }
+            let target = region.as_ref().map_or(Target::Table, |r| Target::Region(r));
+            write_table(array, batch, target, self.timestamp_ms, row).await?;
             (fragments, row) = (fragments + 1, end);
         }
         Ok(fragments)

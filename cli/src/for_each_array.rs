@@ -50,7 +50,7 @@ pub(crate) async fn for_each(paths: &[String], act: impl AsyncFn(&str) -> Result
     each(paths.iter(), Vec::new(), async |path: &String| act(path).await).await
 }
 
-/// Calls `act` with each item, prints all errors but the last, also those of before (`bad`), and returns the last.
+/// Calls `act` with each item. Prints the earlier errors `bad` and all new errors but the last, and returns the last.
 async fn each<T>(
     items: impl Iterator<Item = T>,
     mut bad: Vec<Error>,

@@ -111,8 +111,8 @@ impl Connections {
         })
     }
 
-    /// Waits until there is room for a connection. If there is none, closes the one that has been idle longest, else
-    /// one with a slow client. Both can connect again.
+    /// Waits until there is room for a connection. If there is no room, it closes the connection that has been idle
+    /// longest, or one with a slow client if none is idle. Both clients can connect again.
     pub(super) async fn admit(self: &Arc<Self>, stream: TcpStream) -> Connection {
         loop {
             if let Some((number, client)) = self.enter() {

@@ -132,7 +132,7 @@ impl Shell {
     }
 }
 
-/// What standard error holds, with the three lines of each error joined to `error: what: why; what to try`.
+/// The text of standard error, with the three lines of each error joined to `error: what: why; what to try`.
 fn in_lines(stderr: &[u8]) -> String {
     let text = String::from_utf8(stderr.to_vec()).unwrap();
     text.replace("\n  why: ", ": ").replace("\n  try: ", "; ")

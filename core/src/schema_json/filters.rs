@@ -93,20 +93,31 @@ fn parse_one(text: &str) -> Result<Filter> {
             wrong = Some(part);
         }
     };
-    match &mut filter {
+    let accepted = match &mut filter {
         // JSON may contain levels that are too high, from existing schemas. In the short form they are mistakes.
-        Filter::Gzip { level } | Filter::Bzip2 { level } => take(&mut |s| store(level, s) && *level <= 9),
-        Filter::Zstd { level } => take(&mut |s| store(level, s) && *level <= 22),
+        Filter::Gzip { level } | Filter::Bzip2 { level } => {
+            take(&mut |s| store(level, s) && *level <= 9);
+            "its level is a whole number up to 9"
+        }
+        Filter::Zstd { level } => {
+            take(&mut |s| store(level, s) && *level <= 22);
+            "its level is a whole number up to 22"
+        }
         Filter::Lz4 { level } | Filter::Rle { level } | Filter::Dictionary { level } => {
             take(&mut |s| store(level, s));
+            "its level is a whole number"
         }
         Filter::BitWidthReduction { max_window } | Filter::PositiveDelta { max_window } => {
-            take(&mut |s| store(max_window, s))
+            take(&mut |s| store(max_window, s));
+            "it takes the window in bytes, as in :256"
         }
-        Filter::Delta { reinterpret, .. } | Filter::DoubleDelta { reinterpret, .. } => take(&mut |s| {
-            *reinterpret = Datatype::from_name(s).ok();
-            reinterpret.is_some()
-        }),
+        Filter::Delta { reinterpret, .. } | Filter::DoubleDelta { reinterpret, .. } => {
+            take(&mut |s| {
+                *reinterpret = Datatype::from_name(s).ok();
+                reinterpret.is_some()
+            });
+            "it takes a datatype, as in :int64"
+        }
         Filter::FloatScale {
             scale,
             offset,
@@ -115,36 +126,8 @@ fn parse_one(text: &str) -> Result<Filter> {
             take(&mut |s| store(scale, s));
             take(&mut |s| store(offset, s));
             take(&mut |s| store(byte_width, s));
+            "it takes the scale, the offset and the number of bytes, as in :0.01:0:4"
         }
-        Filter::None
-        | Filter::Bitshuffle
-        | Filter::Byteshuffle
-        | Filter::Aes256Gcm
-        | Filter::Md5
-        | Filter::Sha256
-        | Filter::Xor
-        | Filter::Webp { .. }
-        | Filter::Unknown { .. } => {}
-    }
-    match wrong.or(parts.next()) {
-        Some(part) => Err(Error::invalid(format!(
-            "filter '{text}': the {} filter does not accept '{part}'; {}",
-            filter.name(),
-            accepted(&filter)
-        ))),
-        None => Ok(filter),
-    }
-}
-
-/// What may follow the colon after a filter's name.
-fn accepted(filter: &Filter) -> &'static str {
-    match filter {
-        Filter::Gzip { .. } | Filter::Bzip2 { .. } => "its level is a whole number up to 9",
-        Filter::Zstd { .. } => "its level is a whole number up to 22",
-        Filter::Lz4 { .. } | Filter::Rle { .. } | Filter::Dictionary { .. } => "its level is a whole number",
-        Filter::BitWidthReduction { .. } | Filter::PositiveDelta { .. } => "it takes the window in bytes, as in :256",
-        Filter::Delta { .. } | Filter::DoubleDelta { .. } => "it takes a datatype, as in :int64",
-        Filter::FloatScale { .. } => "it takes the scale, the offset and the number of bytes, as in :0.01:0:4",
         Filter::None
         | Filter::Bitshuffle
         | Filter::Byteshuffle
@@ -154,6 +137,13 @@ fn accepted(filter: &Filter) -> &'static str {
         | Filter::Xor
         | Filter::Webp { .. }
         | Filter::Unknown { .. } => "it has no options",
+    };
+    match wrong.or(parts.next()) {
+        Some(part) => Err(Error::invalid(format!(
+            "filter '{text}': the {} filter does not accept '{part}'; {accepted}",
+            filter.name()
+        ))),
+        None => Ok(filter),
     }
 }
 
