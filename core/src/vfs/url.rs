@@ -124,7 +124,8 @@ fn remote(scheme: &str, url: &str) -> Result<(Arc<dyn Vfs>, String)> {
 
 #[cfg(not(feature = "object-store"))]
 fn remote(scheme: &str, url: &str) -> Result<(Arc<dyn Vfs>, String)> {
-    Err(Error::Unsupported(format!("{}: {scheme}: in this build", redact(url))))
+    let why = format!("{scheme} addresses, in this build; build it with the feature `object-store`");
+    Err(Error::Unsupported(format!("{}: {why}", redact(url))))
 }
 
 /// The scheme of a URL and the text after the colon. A single letter is a Windows drive, not a scheme.
