@@ -2,15 +2,13 @@
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use hyperslab::Context;
+use hyperslab::Transaction;
 use hyperslab::internals::array;
 
 use crate::leftovers;
 use crate::signals::{self, Pending, temporary_path};
-use crate::staging::Staging;
 use crate::store::Place;
 
 /// An array or folder under construction.
@@ -25,7 +23,7 @@ enum Way {
     /// It is built under a temporary name in the same folder, then renamed.
     Beside(Pending, PathBuf),
     /// It is built in place. The files that make it visible are written last.
-    Staged(Staging),
+    Staged(Transaction),
 }
 
 impl Building {
@@ -44,16 +42,12 @@ impl Building {
             );
         }
         let Some(path) = to.local() else {
-            let staging = Staging::new(Arc::clone(&to.context.vfs), &to.path);
-            signals::begin_remote(&staging);
-            let place = Place {
-                context: Context::new(Arc::new(staging.clone())),
-                ..to.clone()
-            };
+            let (context, transaction) = to.context.begin_creation(&to.path);
+            signals::begin(&transaction);
             return Ok(Self {
-                place,
+                place: Place { context, ..to.clone() },
                 to: to.clone(),
-                way: Way::Staged(staging),
+                way: Way::Staged(transaction),
             });
         };
         if path.is_file() {
@@ -99,19 +93,17 @@ impl Building {
                 half.keep_as(&name).map_err(|e| taken(&self.to.url, e))?;
                 Ok(value)
             }
-            Way::Staged(staging) => {
+            Way::Staged(transaction) => {
                 let ended = match outcome {
                     Ok(value) => {
-                        let published = staging.publish().await.map(|()| value);
+                        let published = transaction.publish().await.map(|()| value);
                         published.with_context(|| format!("cannot create {}", self.to.url))
                     }
                     Err(error) => Err(error),
                 };
                 if ended.is_err() {
-                    // The first error is more useful than an error of the cleanup.
-                    let _ = self.to.context.vfs.remove_dir(&self.to.path).await;
+                    transaction.abort(std::future::ready(())).await;
                 }
-                signals::end_remote();
                 ended
             }
         }

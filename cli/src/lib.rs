@@ -18,7 +18,6 @@ mod export;
 mod for_each_array;
 mod formats;
 pub mod fuzz;
-mod gate;
 mod group;
 mod import;
 mod info;
@@ -37,10 +36,8 @@ mod serve;
 mod show;
 mod signals;
 mod sizes;
-mod staging;
 mod store;
 mod time_args;
-mod undo;
 mod verify;
 mod write;
 

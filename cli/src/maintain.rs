@@ -95,7 +95,7 @@ async fn consolidate_one(env: &Env, Target { url, prefix }: &Target, args: &Cons
     let array = if args.dry_run {
         env.open_at(&dry_run::place(url)?, window).await?
     } else {
-        env.open_to_merge(url, window).await?
+        env.open_to_change(url, window, None).await?
     };
     let memory_bytes = args.memory.saturating_sub(PROGRAM_BYTES).max(MERGE_BYTES_MIN);
     let mut what = ConsolidateOptions::new(mode(args.mode));

@@ -4,12 +4,13 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use hyperslab::Transaction;
+use hyperslab::blocking::{block_on, sleep};
 use hyperslab::internals::Report;
 
-use crate::leftovers;
-use crate::staging::Staging;
-use crate::undo::Undo;
+use crate::{leftovers, progress};
 
 /// Unfinished files and writes. A signal takes the lock and keeps it until the program ends, so that other threads
 /// neither complete the files that it removes nor report that they are gone.
@@ -18,14 +19,15 @@ static PENDING: Mutex<Vec<Half>> = Mutex::new(Vec::new());
 enum Half {
     /// A file or folder on the local disk.
     Local(PathBuf),
-    /// An unfinished array or folder in another store.
-    Remote(Staging),
-    /// A write to an array.
-    Write(Undo),
+    /// A change to an array, or a creation in a store without renames.
+    Change(Transaction),
 }
 
 /// How often to try to remove a folder while other threads write to it.
 const ATTEMPTS: u32 = 100;
+
+/// How long a signal waits for writes in progress.
+const GRACE: Duration = Duration::from_secs(3);
 
 static ENDLESS: AtomicBool = AtomicBool::new(false);
 
@@ -38,12 +40,11 @@ pub(crate) fn install() {
             match half {
                 // Other threads may still be writing.
                 Half::Local(path) => (0..ATTEMPTS).take_while(|_| path.exists()).for_each(|_| remove(&path)),
-                Half::Remote(staging) => staging.abandon(),
-                Half::Write(undo) => stays |= undo.abandon(),
+                Half::Change(transaction) => stays |= block_on(transaction.abort(sleep(GRACE))),
             }
         }
         if stays {
-            crate::progress::clear();
+            progress::clear();
             crate::show::styled(
                 Report::from("interrupted: the change may be partly or fully applied; check with `hyperslab info`")
                     .coloured(),
@@ -107,19 +108,10 @@ fn forget(pending: &mut Vec<Half>, path: &Path) {
     pending.retain(|half| !matches!(half, Half::Local(p) if p == path));
 }
 
-/// Until [`end_remote`], a signal abandons `staging`. There is one at a time.
-pub(crate) fn begin_remote(staging: &Staging) {
-    lock().push(Half::Remote(staging.clone()));
-}
-
-/// Ends [`begin_remote`]: the array or folder is complete, or removed.
-pub(crate) fn end_remote() {
-    lock().retain(|half| !matches!(half, Half::Remote(_)));
-}
-
-/// From here on, a signal removes the uncommitted files of a write.
-pub(crate) fn begin_write(undo: &Undo) {
-    lock().push(Half::Write(undo.clone()));
+/// From here on, a signal aborts `transaction`, and the progress bar counts its writes.
+pub(crate) fn begin(transaction: &Transaction) {
+    transaction.on_append(progress::written);
+    lock().push(Half::Change(transaction.clone()));
 }
 
 /// A unique temporary name in the folder of `path`. It is short, because `path` may have the longest possible name, and
@@ -133,10 +125,15 @@ pub(crate) fn temporary_path(path: &Path) -> anyhow::Result<PathBuf> {
     Ok(path.with_file_name(format!("{}{drawn}{}", leftovers::PREFIX, leftovers::SUFFIX)))
 }
 
+/// Does not return after a signal.
+pub(crate) fn stop_here() {
+    drop(lock());
+}
+
 /// Removes the progress bar from standard error. Does not return after a signal.
 pub(crate) fn clear_line() {
-    drop(lock());
-    crate::progress::clear();
+    stop_here();
+    progress::clear();
 }
 
 fn remove(path: &Path) {

@@ -10,7 +10,6 @@ use hyperslab::{Array, Context, Key, OpenOptions, Window, vfs};
 
 use crate::batches::Budget;
 use crate::errors::usage;
-use crate::undo::Undo;
 use crate::{show, signals};
 
 /// A path or URL, and the store behind it.
@@ -106,6 +105,8 @@ impl Env {
     pub(crate) async fn renew_manifests(&self) -> Result<()> {
         let changed = std::mem::take(&mut *self.changed.lock().unwrap_or_else(PoisonError::into_inner));
         for place in changed {
+            // The signal's abort removes files that a manifest would list now.
+            signals::stop_here();
             let renewed = manifest::refresh(&*place.context.vfs, &place.path).await;
             renewed.with_context(|| {
                 let url = &place.url;
@@ -125,20 +126,15 @@ impl Env {
 
     /// Opens an array with all of its fragments to write to it, within a budget. A signal removes an uncommitted write.
     pub(crate) async fn open_to_write(&self, url: &str, budget: Option<Budget>) -> Result<Array> {
-        self.open_to_change(url, Window::ALL, false, budget).await
+        self.open_to_change(url, Window::ALL, budget).await
     }
 
-    /// The same for a merge of the fragments in a window of time.
-    pub(crate) async fn open_to_merge(&self, url: &str, window: Window) -> Result<Array> {
-        self.open_to_change(url, window, true, None).await
-    }
-
-    async fn open_to_change(&self, url: &str, window: Window, merges: bool, budget: Option<Budget>) -> Result<Array> {
+    /// The same for a window of time.
+    pub(crate) async fn open_to_change(&self, url: &str, window: Window, budget: Option<Budget>) -> Result<Array> {
         let place = Place::new(url)?;
         self.will_change(&place);
-        let undo = Undo::new(Arc::clone(&place.context.vfs), &place.path, merges);
-        signals::begin_write(&undo);
-        let context = Context::new(Arc::new(undo));
+        let (context, transaction) = place.context.begin();
+        signals::begin(&transaction);
         let place = Place { context, ..place };
         let place = budget.map_or(place.clone(), |budget| budget.within(&place));
         self.open_at(&place, window).await

@@ -212,7 +212,7 @@ mod write;
 pub use array::{Array, CreateOptions, Fragment, OpenOptions, Window};
 pub use cache::Cache;
 pub use column::Column;
-pub use context::Context;
+pub use context::{Context, Transaction};
 pub use cpu::Cpu;
 pub use datatype::{CellCount, Datatype, Physical};
 pub use error::{Error, Malformed, MalformedKind, Result};

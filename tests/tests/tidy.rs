@@ -20,6 +20,7 @@ const SHELL: &[&str] = &[
     "core/src/array/sections.rs",
     "core/src/array/sizes.rs",
     "core/src/array/vacuumed.rs",
+    "core/src/context/transaction",
     "core/src/cpu.rs",
     "core/src/lib.rs",
     "core/src/blocking.rs",
@@ -294,7 +295,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &["error", "context", "array", "query", "write", "maintain", "format"],
     ),
     ("vfs", &["limits", "sort", "error", "cpu", "cache", "blocking"]),
-    ("context", &["limits", "vfs", "cpu", "cache"]),
+    ("context", &["limits", "error", "format", "vfs", "cpu", "cache"]),
     ("report", &["error", "printable", "vfs"]),
     (
         "schema_json",

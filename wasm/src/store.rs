@@ -44,6 +44,7 @@ impl RawStore {
                 vfs,
                 cpu: Cpu::Inline,
                 cache,
+                transaction: None,
             },
             url,
             opened: Cell::new(false),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow};
 use bytes::Bytes;
-use hyperslab::internals::array::directory::{ROOT_SCHEMA, SCHEMA_DIR};
+use hyperslab::internals::format::folders::{ROOT_SCHEMA, SCHEMA_DIR};
 use hyperslab::vfs::{self, join};
 use hyperslab::{Array, Error, Window, WriteOptions};
 

@@ -1,18 +1,16 @@
 //! Creates an array: its folders, enumerations, labels and schema.
 
-use bytes::Bytes;
 use futures_util::future;
 
-use super::directory::{ENUMERATIONS_DIR, ROOT_SCHEMA};
 use super::group::object_type;
 use super::snapshot::Array;
-use crate::array::directory::{FRAGMENT_META_DIR, LABELS_DIR, META_DIR, SCHEMA_DIR};
 use crate::context::Context;
 use crate::error::{AtPath, Error, Result};
 use crate::filter::{Key, Nonces};
 use crate::format::commits::{COMMITS_DIR, FRAGMENTS_DIR};
 use crate::format::dimension_label::DimensionLabel;
 use crate::format::enumeration::Enumeration;
+use crate::format::folders::{ENUMERATIONS_DIR, FRAGMENT_META_DIR, LABELS_DIR, META_DIR, ROOT_SCHEMA, SCHEMA_DIR};
 use crate::format::name;
 use crate::format::pipeline::Filter;
 use crate::format::schema::{ArrayType, Attribute, Dimension, EnumerationRef, Schema};
@@ -162,7 +160,7 @@ pub(crate) async fn put_schema(
     let name = name::plain(timestamp_ms, timestamp_ms, ids.draw());
     let file = join(path, &join(SCHEMA_DIR, &name));
     let bytes = generic_tile::encode(&schema.encode(), key, &ids.nonces(key)).at(&file)?;
-    context.vfs.put(&file, vec![Bytes::from(bytes)]).await?;
+    context.put_visible(&file, bytes).await?;
     Ok(name)
 }
 
@@ -176,7 +174,7 @@ pub(crate) async fn put_enumeration(
 ) -> Result<()> {
     let file = join(path, &join(ENUMERATIONS_DIR, &enumeration.file));
     let bytes = generic_tile::encode(&enumeration.encode(), key, nonces).at(&file)?;
-    context.vfs.put(&file, vec![Bytes::from(bytes)]).await
+    context.put_visible(&file, bytes).await
 }
 
 /// Checks the schema and completes it for storage.

@@ -11,27 +11,11 @@ use bytes::Bytes;
 use super::Window;
 use crate::error::{AtPath, Error, Malformed, Result};
 use crate::format::commits::{self, COMMITS_DIR, ConsolidatedCommit, FRAGMENTS_DIR};
+use crate::format::folders::{FRAGMENT_META_DIR, META_DIR, ROOT_SCHEMA, SCHEMA_DIR};
 use crate::format::name::{NameForm, TimestampedName, stem};
 use crate::format::version::Version;
 use crate::sort::{sort_by, sort_by_number};
 use crate::vfs::{Entry, EntryKind, join, last_part};
-
-/// Folder of the schemas.
-pub const SCHEMA_DIR: &str = "__schema";
-/// Folder of the enumerations.
-pub const ENUMERATIONS_DIR: &str = "__schema/__enumerations";
-/// Folder of consolidated fragment metadata.
-pub const FRAGMENT_META_DIR: &str = "__fragment_meta";
-/// Folder of array or group metadata.
-pub const META_DIR: &str = "__meta";
-/// Folder of the dimension labels.
-pub const LABELS_DIR: &str = "__labels";
-/// Folder of the group details.
-pub const GROUP_DIR: &str = "__group";
-/// File that marks a folder as a group.
-pub const GROUP_MARKER: &str = "__tiledb_group.tdb";
-/// The schema file before version 10.
-pub const ROOT_SCHEMA: &str = "__array_schema.tdb";
 
 /// The entries of the folders of an array. Missing folders are empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -3,11 +3,12 @@
 use bytes::Bytes;
 use futures_util::future;
 
-use super::directory::{FRAGMENT_META_DIR, Listing, META_DIR, SCHEMA_DIR};
+use super::directory::Listing;
 use crate::context::Context;
 use crate::error::{AtPath, Result};
 use crate::filter::Key;
 use crate::format::commits::COMMITS_DIR;
+use crate::format::folders::{FRAGMENT_META_DIR, META_DIR, SCHEMA_DIR};
 use crate::format::generic_tile;
 use crate::vfs::{join, side_by_side};
 

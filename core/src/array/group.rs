@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use futures_util::future;
 
-use super::directory::{Committed, GROUP_DIR, Listing};
+use super::directory::{Committed, Listing};
 use super::fetch::read_generic;
 use super::meta::load_metadata;
 use super::window::{OpenOptions, Window};
-use crate::array::directory::{GROUP_MARKER, META_DIR, ROOT_SCHEMA, SCHEMA_DIR};
 use crate::context::Context;
 use crate::error::{AtPath, Error, Result};
 use crate::format::commits;
+use crate::format::folders::{ARRAY_MARKERS, GROUP_DIR, GROUP_MARKERS, META_DIR};
 use crate::format::group::{GroupDetails, GroupMember, MemberKind, VERSION};
 use crate::format::metadata::MetaValue;
 use crate::format::name::TimestampedName;
@@ -48,7 +48,7 @@ pub fn may_be_array(name: &str) -> bool {
 /// [`Error::Io`] if the folder cannot be listed.
 pub async fn object_type(context: &Context, path: &str) -> Result<Option<ObjectType>> {
     let root = context.vfs.list(path).await?;
-    Ok(if has_one_of(&root, [SCHEMA_DIR, ROOT_SCHEMA]) {
+    Ok(if has_one_of(&root, ARRAY_MARKERS) {
         Some(ObjectType::Array)
     } else if is_group(&root) {
         Some(ObjectType::Group)
@@ -70,7 +70,7 @@ pub(crate) async fn expect_group(context: &Context, path: &str) -> Result<()> {
 
 /// Whether a folder with these entries is a group.
 pub(super) fn is_group(folder: &[Entry]) -> bool {
-    has_one_of(folder, [GROUP_DIR, GROUP_MARKER])
+    has_one_of(folder, GROUP_MARKERS)
 }
 
 fn has_one_of(folder: &[Entry], names: [&str; 2]) -> bool {

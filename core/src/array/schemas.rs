@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use super::directory::ROOT_SCHEMA;
 use super::fetch::{list, read_generic};
 use super::index::inconsistent;
 use super::snapshot::{Array, Snapshot};
 use super::window::Window;
-use crate::array::directory::SCHEMA_DIR;
 use crate::context::Context;
 use crate::error::{AtPath, Result};
 use crate::filter::Key;
+use crate::format::folders::{ROOT_SCHEMA, SCHEMA_DIR};
 use crate::format::schema::Schema;
 use crate::geometry::same_space;
 use crate::vfs::{join, last_part, side_by_side};

@@ -12,6 +12,7 @@ pub mod dimension_label;
 pub mod domain;
 pub mod enumeration;
 pub mod field;
+pub mod folders;
 pub mod fragment;
 pub mod generic_tile;
 pub mod group;

@@ -17,7 +17,7 @@ use crate::identity::Ids;
 use crate::query::tile::StoredField;
 use crate::vfs::{join, last_part};
 use crate::write::WriteOptions;
-use crate::write::commit::{Draft, Sealed, put};
+use crate::write::commit::{Draft, Sealed, put, put_commit};
 
 /// Consolidates what is visible in the array's window. The new files have the timestamps of those they replace. New
 /// fragments have the latest schema as of the timestamp in `write` or the window's end, whichever is later.
@@ -160,10 +160,13 @@ async fn replace(
     let path = vacuum_list_path(array, &names);
     let ready = async {
         still_there(array, run).await?;
-        Pending::note(array, last_part(&path), &list, turn.as_deref(), write.sync).await
+        // An abort waits for the list: between the commit and the list, readers of duplicates would see cells twice.
+        let hold = array.context().hold()?;
+        let pending = Pending::note(array, last_part(&path), &list, turn.as_deref(), write.sync).await?;
+        Ok((hold, pending))
     };
-    let pending = match ready.await {
-        Ok(pending) => pending,
+    let (_hold, pending) = match ready.await {
+        Ok(ready) => ready,
         Err(e) => {
             for name in &names {
                 Draft::discard(array, name).await;
@@ -201,7 +204,8 @@ async fn commit(array: &Array, run: &[Arc<Fragment>], sealed: Vec<Sealed>, sync:
         let version = array.schema().version.for_new_fragments();
         let name = name::versioned(first, last, ids.draw(), version);
         let lines = commits::encode_consolidated(sealed.iter().map(|s| (s.commit.as_str(), None)));
-        return put(array, &format!("{COMMITS_DIR}/{name}.con"), lines, sync).await;
+        let names: Vec<&str> = sealed.iter().map(|s| s.name.as_str()).collect();
+        return put_commit(array, &names, &format!("{COMMITS_DIR}/{name}.con"), lines, sync).await;
     }
     for only in sealed {
         only.commit().await?;

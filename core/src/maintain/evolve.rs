@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::EVOLVING;
 use crate::array::create::{distinct, put_enumeration, put_schema};
-use crate::array::directory::SCHEMA_DIR;
 use crate::array::{Array, Fragment, fetch, schemas};
 use crate::column::Column;
 use crate::datatype::{Datatype, Physical};
@@ -12,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::format::attribute::Attribute;
 use crate::format::current_domain::CurrentDomain;
 use crate::format::enumeration::Enumeration;
+use crate::format::folders::SCHEMA_DIR;
 use crate::format::name;
 use crate::format::pipeline::{Filter, Pipeline};
 use crate::format::schema::{EnumerationRef, Schema};

@@ -1,13 +1,11 @@
 //! Creates groups, and adds and removes members.
 
-use bytes::Bytes;
-
-use crate::array::directory::{GROUP_DIR, GROUP_MARKER, META_DIR};
 use crate::array::group::{self, expect_group};
 use crate::array::{OpenOptions, object_type, outside_of_arrays};
 use crate::context::Context;
 use crate::error::{AtPath, Error, Result};
 use crate::filter::Key;
+use crate::format::folders::{GROUP_DIR, GROUP_MARKER, META_DIR};
 use crate::format::group::{GroupDetails, GroupMember};
 use crate::format::metadata::{self, Entry};
 use crate::format::{generic_tile, name};
@@ -37,7 +35,7 @@ pub async fn create_group(context: &Context, path: &str) -> Result<()> {
     for folder in [GROUP_DIR, META_DIR] {
         context.vfs.create_dir(&join(path, folder)).await?;
     }
-    context.vfs.put(&join(path, GROUP_MARKER), vec![Bytes::new()]).await
+    context.put_visible(&join(path, GROUP_MARKER), Vec::new()).await
 }
 
 /// Changes the members of the group at `path` atomically.
@@ -172,7 +170,7 @@ async fn put(
     sync: bool,
 ) -> Result<()> {
     let bytes = generic_tile::encode(payload, key, &ids.nonces(key)).at(path)?;
-    context.vfs.put(path, vec![Bytes::from(bytes)]).await?;
+    context.put_visible(path, bytes).await?;
     if sync { context.vfs.sync(path).await } else { Ok(()) }
 }
 
@@ -183,6 +181,7 @@ mod tests {
     use crate::array::{Group, ObjectType};
     use crate::blocking::block_on;
     use crate::format::group::MemberKind;
+    use bytes::Bytes;
 
     #[test]
     fn a_group_of_an_old_release_remains_a_group() {

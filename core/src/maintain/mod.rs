@@ -71,7 +71,7 @@ const EVOLVING: &str = "schema";
 fn fragment_meta_dir(array: &crate::array::Array) -> &'static str {
     let version = array.schema().version.for_new_fragments();
     if version.has_commit_folder() {
-        crate::array::directory::FRAGMENT_META_DIR
+        crate::format::folders::FRAGMENT_META_DIR
     } else {
         ""
     }

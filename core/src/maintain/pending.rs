@@ -9,7 +9,7 @@ use crate::array::Array;
 use crate::error::Result;
 use crate::format::commits::{COMMITS_DIR, FRAGMENTS_DIR};
 use crate::vfs::{Lock, join};
-use crate::write::commit::put;
+use crate::write::commit::{put, put_file};
 
 /// The names of the notes are the name of the list, with this prefix and suffix.
 const PREFIX: &str = ".hyperslab-";
@@ -36,7 +36,7 @@ impl Pending {
             return Ok(Self(None));
         }
         let path = format!("{PREFIX}{name}{SUFFIX}");
-        put(array, &path, list.to_vec(), sync).await?;
+        put_file(array, &path, list.to_vec(), sync).await?;
         Ok(Self(Some(path)))
     }
 

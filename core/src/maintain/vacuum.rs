@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use super::catalog::{self, Catalog, commit_of};
 use super::{COMMITTING, Mode};
-use crate::array::directory::META_DIR;
 use crate::array::{Array, Window};
 use crate::error::{AtPath, Result};
 use crate::format::commits::{self, COMMITS_DIR};
+use crate::format::folders::META_DIR;
 use crate::format::name;
 use crate::identity::Ids;
 use crate::vfs::{EntryKind, join, last_part};

@@ -38,6 +38,7 @@ impl Array {
         let name = name::versioned(time, time, ids.draw(), version);
         let from = fragment_dir(other, version.has_commit_folder(), &fragment.name);
         let to = fragment_dir(self, version.has_commit_folder(), &name);
+        self.context().register(&to);
         if let Err(e) = copy(other, &from, self, &to, options.sync).await {
             Draft::discard(self, &name).await;
             return Err(e);

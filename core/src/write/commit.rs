@@ -63,6 +63,7 @@ impl Draft {
             ids.draw_seed(),
         ));
         let dir = fragment_dir(array, version.has_commit_folder(), &name);
+        array.context().register(&dir);
         let files = Files::new(Arc::clone(&array.context().vfs), &dir, &schema, &fields, sync);
         let schema_name = array.0.schema_name.clone();
         Self {
@@ -194,12 +195,9 @@ impl Draft {
         })
     }
 
-    /// Removes the files written so far if the store permits it. Nothing refers to them.
+    /// Removes the files written so far if the store permits it.
     pub(crate) async fn discard(array: &Array, name: &str) {
-        let version = array.schema().version.for_new_fragments();
-        let dir = fragment_dir(array, version.has_commit_folder(), name);
-        // The first failure is the one to report; readers ignore files that remain here.
-        let _ = array.context().vfs.remove_dir(&dir).await;
+        array.context().discard(&draft_dir(array, name)).await;
     }
 }
 
@@ -216,7 +214,7 @@ pub(crate) struct Sealed {
 impl Sealed {
     /// Makes the fragment visible.
     pub(crate) async fn commit(self) -> Result<String> {
-        put(&self.array, &self.commit, Vec::new(), self.sync).await?;
+        put_commit(&self.array, &[&self.name], &self.commit, Vec::new(), self.sync).await?;
         Ok(self.name)
     }
 }
@@ -228,8 +226,20 @@ pub(crate) async fn names_in(context: &Context, dir: &str) -> Result<Vec<String>
     Ok(entries.into_iter().map(|e| e.name).collect())
 }
 
-/// Puts a small file below the array, and syncs it if `sync` is set.
+/// Puts a small file that changes what readers of the array see, and syncs it if `sync` is set.
 pub(crate) async fn put(array: &Array, path: &str, bytes: Vec<u8>, sync: bool) -> Result<()> {
+    put_commit(array, &[], path, bytes, sync).await
+}
+
+/// The same for a file that commits these fragments.
+pub(crate) async fn put_commit(array: &Array, names: &[&str], path: &str, bytes: Vec<u8>, sync: bool) -> Result<()> {
+    let folders: Vec<String> = names.iter().map(|name| draft_dir(array, name)).collect();
+    let _commit = array.context().commit(folders.iter().map(String::as_str))?;
+    put_file(array, path, bytes, sync).await
+}
+
+/// Puts a small file below the array, and syncs it if `sync` is set.
+pub(crate) async fn put_file(array: &Array, path: &str, bytes: Vec<u8>, sync: bool) -> Result<()> {
     let path = join(array.path(), path);
     let vfs = &array.context().vfs;
     vfs.put(&path, vec![Bytes::from(bytes)]).await?;
@@ -250,6 +260,12 @@ pub(super) fn commit_path(version: Version, name: &str) -> String {
     } else {
         format!("{name}.ok")
     }
+}
+
+/// The folder of a fragment that is being written.
+fn draft_dir(array: &Array, name: &str) -> String {
+    let version = array.schema().version.for_new_fragments();
+    fragment_dir(array, version.has_commit_folder(), name)
 }
 
 pub(super) fn fragment_dir(array: &Array, in_folder: bool, name: &str) -> String {

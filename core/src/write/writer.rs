@@ -8,11 +8,11 @@ use super::sort::{self, Sorted};
 use super::tiler::{InOrder, Permuted, Tiles};
 use super::{Cells, WriteOptions, check, clock, indexes};
 use crate::array::Array;
-use crate::array::directory::META_DIR;
 use crate::array::latest::commits_since;
 use crate::column::Column;
 use crate::cpu::Cpu;
 use crate::error::{AtPath, Error, Result};
+use crate::format::folders::META_DIR;
 use crate::format::generic_tile;
 use crate::format::metadata::{self, Entry};
 use crate::format::name;
@@ -26,7 +26,7 @@ use crate::vfs::join;
 /// Writes one fragment from batches of cells in global order.
 ///
 /// The fragment becomes visible when [`FragmentWriter::finish`] returns. Dropping the writer leaves files that readers
-/// ignore.
+/// ignore. [`Transaction::abort`](crate::Transaction::abort) removes them.
 ///
 /// ```
 /// # use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::array::directory::META_DIR;
 use crate::array::index::Section;
 use crate::array::open::own_footer;
 use crate::array::sections::load_all;
@@ -11,6 +10,7 @@ use crate::column::Column;
 use crate::context::Context;
 use crate::error::{Error, Malformed, Result};
 use crate::format::enumeration::Enumeration;
+use crate::format::folders::META_DIR;
 use crate::format::fragment::slots::FieldId;
 use crate::query::read::statistics::Statistics;
 use crate::query::sparse::layer::check_box;

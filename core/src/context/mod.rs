@@ -1,5 +1,8 @@
 //! The environment of every operation: a store, threads and a cache.
 
+mod transaction;
+mod transaction_store;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -7,6 +10,7 @@ use crate::cache::Cache;
 use crate::cpu::Cpu;
 use crate::limits;
 use crate::vfs::{MemVfs, Vfs};
+pub use transaction::Transaction;
 
 /// A store, threads and a cache. Clones share all three.
 ///
@@ -34,6 +38,8 @@ pub struct Context {
     pub cpu: Cpu,
     /// The cache of decoded tiles and index sections. Its keys are paths in `vfs`, so each store needs its own cache.
     pub cache: Arc<Cache>,
+    /// The transaction that changes made through this context belong to; see [`Context::begin`].
+    pub transaction: Option<Transaction>,
 }
 
 impl Context {
@@ -43,6 +49,7 @@ impl Context {
             vfs,
             cpu: Cpu::default(),
             cache: Arc::new(Cache::new(limits::CACHE_BYTES)),
+            transaction: None,
         }
     }
 
