@@ -1,4 +1,4 @@
-// Builds the package into dist: the wasm of the engine, its bindings, and the TypeScript.
+// Builds the package into dist: the engine's wasm in parts, its bindings, and the TypeScript.
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -12,16 +12,17 @@ const dist = join(here, "dist");
 const wasm = join(target, "wasm32-unknown-unknown/wasm/hyperslab_wasm.wasm");
 const run = (program, args) => execFileSync(program, args, { cwd: root, stdio: "inherit" });
 
-run("cargo", ["build", "--package", "hyperslab-wasm", "--target", "wasm32-unknown-unknown", "--profile", "wasm"]);
+// The bindings tool reads the linker's relocations.
+run("cargo", ["rustc", "--package", "hyperslab-wasm", "--crate-type", "cdylib", "--target", "wasm32-unknown-unknown", "--profile", "wasm", "--", "-C", "link-arg=--emit-relocs"]);
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist);
-run("cargo", ["run", "--package", "hyperslab-bindgen", "--", wasm, dist]);
+run("cargo", ["run", "--package", "hyperslab-bindgen", "--", wasm, dist, join(target, "npm-weights.csv")]);
 // npm leaves links out of packages.
 for (const licence of ["LICENSE-MIT", "LICENSE-APACHE"]) cpSync(join(root, licence), join(here, licence));
 // TypeScript resolves ./core.js to declarations in the source folder.
 cpSync(join(dist, "core.d.ts"), join(here, "src/core.d.ts"));
 run(process.execPath, [join(here, "node_modules/typescript/bin/tsc"), "-p", here]);
-for (const internal of ["core.d.ts", "core_bg.wasm.d.ts"]) rmSync(join(dist, internal));
+rmSync(join(dist, "core.d.ts"));
 
 // Minifies, because pages load these files, mostly without a bundler. Users see the names of classes.
 for (const name of readdirSync(dist).filter((name) => name.endsWith(".js"))) {

@@ -1,6 +1,7 @@
 //! An open array: its schema and fragments, reads and writes.
 
 use futures_util::lock::Mutex;
+use hyperslab::internals::filter::rare;
 use hyperslab::schema::{Attribute, Dimension, Layout};
 use hyperslab::view::View;
 use hyperslab::{
@@ -105,8 +106,15 @@ impl RawArray {
     }
 
     /// The opened array as a tree of files. Later writes are not visible.
-    pub fn view(&self, name: String) -> RawView {
+    pub async fn view(&self, name: String) -> RawView {
         RawView::new(View::of_array(&self.array, name))
+    }
+
+    /// Whether the array has filters whose code the shell loads separately.
+    #[wasm_bindgen(js_name = needsCodecs)]
+    pub fn needs_codecs(&self) -> bool {
+        let old = self.array.fragments().iter().map(|fragment| &fragment.schema);
+        old.chain([self.array.schema()]).any(|schema| rare::is_needed(schema))
     }
 
     /// The metadata: `[{key, type, num, data}]`.

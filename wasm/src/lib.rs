@@ -14,5 +14,5 @@ mod view;
 
 pub use array::{RawArray, RawBatches};
 pub use bridge::{Backend, JsVfs};
-pub use store::{RawStore, parse_listing};
+pub use store::{RawStore, codecs_loaded, parse_listing};
 pub use view::RawView;

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use hyperslab::group::{Group, ObjectType, object_type};
+use hyperslab::internals::filter::rare;
 use hyperslab::internals::vfs::listing::{FolderIndex, parse_index};
 use hyperslab::vfs::{EntryKind, ManifestVfs, Vfs, manifest};
 use hyperslab::view::{Source, View};
@@ -127,7 +128,7 @@ impl RawStore {
 
     /// The array or group at `path` as a tree of files. If the window covers all of time, names without a time show
     /// the data written up to `now`.
-    pub fn view(
+    pub async fn view(
         &self,
         path: String,
         name: String,
@@ -145,6 +146,12 @@ impl RawStore {
         };
         Ok(RawView::new(View::new(source, milliseconds(now))))
     }
+}
+
+/// Says that the shell has loaded the rare codecs.
+#[wasm_bindgen(js_name = codecsLoaded)]
+pub fn codecs_loaded() {
+    rare::set_loaded();
 }
 
 /// Parses a web server's listing of a folder into JSON `[{name, dir, size?}]`. Returns `None` if it is not a listing.

@@ -13,6 +13,7 @@ mod integrity;
 mod nonces;
 mod packing;
 mod plan;
+pub mod rare;
 mod transform;
 mod validate;
 mod word;
@@ -25,6 +26,7 @@ pub(crate) use encode::TileEncoder;
 pub use encode::{encode_tile, encode_var_tile};
 pub use nonces::Nonces;
 pub(crate) use packing::Packing;
+pub(crate) use plan::rounded;
 pub use validate::{PipelineTarget, check};
 
 /// A 256-bit encryption key.

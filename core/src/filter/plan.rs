@@ -8,7 +8,7 @@ use super::integrity::checksum::Checksum;
 use super::transform::float_scale::Scaling;
 use super::transform::webp::Image;
 use super::transform::{bit_width, bitshuffle, byteshuffle, positive_delta, xor};
-use super::{Key, Nonces, TileFormat};
+use super::{Key, Nonces, TileFormat, rare};
 use crate::datatype::{CellCount, Datatype, Physical};
 use crate::error::Malformed;
 use crate::format::cursor::{Decoded, Reader};
@@ -53,6 +53,7 @@ impl<'a> ReadyPipeline<'a> {
     /// # Errors
     /// A filter is unknown or does not support its input type, or encryption has no key.
     pub(super) fn new(p: &Pipeline, f: &TileFormat<'a>) -> Decoded<Self> {
+        rare::check(p, f)?;
         let strings = string_coding(p, f);
         let mut steps = Vec::with_capacity(p.filters.len() + 1);
         let mut datatype = f.datatype;
@@ -88,6 +89,36 @@ impl<'a> ReadyPipeline<'a> {
             .take(steps)
             .fold(plain, |n, step| step.most_filtered(n))
     }
+}
+
+/// The values in `data` as the float scale filters of `p` store them. Other filters do not change values.
+///
+/// # Errors
+/// A filter does not support the type of the values.
+pub(crate) fn rounded(data: Vec<u8>, p: &Pipeline, f: &TileFormat<'_>) -> Result<Vec<u8>, Malformed> {
+    let scales = p
+        .filters
+        .iter()
+        .filter(|filter| matches!(filter, Filter::FloatScale { .. }));
+    let mut scalings = Vec::new();
+    for filter in scales {
+        if let Some(Step::FloatScale(scaling)) = step(filter, f.datatype, f)? {
+            scalings.push(scaling);
+        }
+    }
+    rounded_by(&scalings, data)
+}
+
+fn rounded_by(scalings: &[Scaling], data: Vec<u8>) -> Result<Vec<u8>, Malformed> {
+    let Some((first, later)) = scalings.split_first() else {
+        return Ok(data);
+    };
+    let (mut headers, mut stored, mut out) = (ChunkHeaders::default(), Vec::new(), data);
+    first.encode(&mut headers, &out, &mut stored)?;
+    let stored = rounded_by(later, stored)?;
+    let header = headers.take().concat();
+    first.decode(&mut Reader::new(&header), &stored, &mut out)?;
+    Ok(out)
 }
 
 /// How `p` encodes strings together with their offsets, if it does.

@@ -1,25 +1,57 @@
-//! Generates the JavaScript bindings of the engine's WebAssembly: `hyperslab-bindgen FILE.wasm FOLDER`.
+//! Generates the JavaScript bindings of the engine's WebAssembly, and splits it: `hyperslab-bindgen FILE.wasm FOLDER`.
 //!
-//! Writes `core.js`, `core_bg.wasm` and their TypeScript declarations to the folder.
+//! Writes `core.js`, its TypeScript declarations, `core.wasm` and the parts of the engine to the folder. The file must
+//! be linked with `--emit-relocs`. A third argument names a file for a table of how much code each part has.
+
+mod links;
+mod parts;
+mod split;
+mod weights;
+
+use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, bail};
+use links::Links;
+use parts::Owners;
 
 fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let [wasm, folder] = args.as_slice() else {
-        bail!("usage: hyperslab-bindgen FILE.wasm FOLDER");
+    let (wasm, folder, table) = match args.as_slice() {
+        [wasm, folder] => (wasm, folder, None),
+        [wasm, folder, table] => (wasm, folder, Some(table)),
+        _ => bail!("usage: hyperslab-bindgen FILE.wasm FOLDER [WEIGHTS.csv]"),
     };
-    let mut bindgen = wasm_bindgen_cli_support::Bindgen::new();
-    bindgen
-        .input_path(wasm)
-        .out_name("core")
-        .remove_name_section(true)
+    let linked = fs::read(wasm).with_context(|| format!("cannot read {wasm}"))?;
+    let links = Links::read(&linked)?;
+    let parts = parts::parts(&links)?;
+    let owners = Owners::new(&links, &parts);
+    if let Some(table) = table {
+        fs::write(table, weights::table(&links, &owners, &parts)).with_context(|| format!("cannot write {table}"))?;
+    }
+    let mut output = wasm_bindgen_cli_support::Bindgen::new()
+        .input_bytes("core", linked)
+        // The parts are told apart by names.
+        .demangle(false)
         .remove_producers_section(true)
         .typescript(true)
-        // The module finds its own WebAssembly next to it.
-        .omit_default_module_path(false);
-    bindgen
+        // The shell says where the files are.
+        .omit_default_module_path(true)
         .web(true)?
-        .generate(folder)
-        .with_context(|| format!("cannot generate the bindings of {wasm}"))
+        .generate_output()
+        .with_context(|| format!("cannot generate the bindings of {wasm}"))?;
+    let split = split::split(&output.wasm_mut().emit_wasm(), &owners, &parts)?;
+    let folder = Path::new(folder);
+    let write = |name: &str, bytes: &[u8]| {
+        let path = folder.join(name);
+        fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))
+    };
+    fs::create_dir_all(folder)?;
+    write("core.js", output.js().as_bytes())?;
+    write("core.d.ts", output.ts().unwrap_or_default().as_bytes())?;
+    write("core.wasm", &split.core)?;
+    for (part, bytes) in parts.iter().zip(&split.parts) {
+        write(&format!("{}.wasm", part.name), bytes)?;
+    }
+    Ok(())
 }

@@ -1,52 +1,115 @@
-// Loads the engine when it is first needed.
-import load, { type InitOutput } from "./core.js";
+// Loads the engine when it is first needed, and its parts when they are.
+import start, { codecsLoaded, type InitOutput } from "./core.js";
 import { HyperslabError, type ErrorCode } from "./errors.js";
+import { loadBefore } from "./parts.js";
 
 type WasmInput = string | URL | Request | Response | BufferSource | WebAssembly.Module;
 
-/** The source of the engine's wasm: a URL, a response, bytes, or a compiled module. */
+/** A source of WebAssembly: a URL, a response, bytes, or a compiled module. */
 export type WasmSource = WasmInput | Promise<WasmInput>;
 
-let loading: Promise<InitOutput> | undefined;
-let fallback: (() => WasmSource) | undefined;
-let source: WasmInput | undefined;
+/**
+ * The files of the engine. `core` reads arrays. The others are loaded when they are first needed: `write` creates,
+ * writes, deletes, consolidates and vacuums, `view` is for `mount` and `asZarrita`, and `codecs` has the filters bzip2,
+ * WebP, dictionary and encryption.
+ */
+export type Part = "core" | "write" | "view" | "codecs";
 
-/** Sets the source that is used if {@link init} is called without one. */
-export function provideWasm(source: () => WasmSource): void {
-  fallback = source;
+/** Where the files of the engine are, if not next to this module. */
+export type WasmSources = { readonly [part in Part]?: WasmSource };
+
+/** Returns where a file is, or the file compiled. @internal */
+export type Locate = (part: Part) => WasmSource | undefined;
+
+// Bundlers recognise exactly these expressions.
+let locate: Locate = (part) => ({
+  core: () => new URL("./core.wasm", import.meta.url),
+  write: () => new URL("./write.wasm", import.meta.url),
+  view: () => new URL("./view.wasm", import.meta.url),
+  codecs: () => new URL("./codecs.wasm", import.meta.url),
+}[part]());
+let given: WasmSources = {};
+let running: Promise<InitOutput> | undefined;
+const modules = new Map<Part, Promise<WebAssembly.Module>>();
+const parts = new Map<Part, Promise<void>>();
+
+/** Sets where the files are if {@link init} does not say it. @internal */
+export function provideWasm(sources: Locate): void {
+  locate = sources;
 }
 
 /**
- * Loads the engine. Every function of this package does this itself. Call `init` to load it early, or to load the wasm
- * from elsewhere: a URL, a response, bytes, or a compiled module.
+ * Loads the engine. Every function of this package does this itself. Call `init` to load it early, or to say where its
+ * files are: that of `core`, or several by name.
  */
-export async function init(wasm?: WasmSource): Promise<void> {
-  loading ??= start(wasm ?? fallback?.());
+export async function init(wasm?: WasmSource | WasmSources): Promise<void> {
+  if (wasm !== undefined && !running) given = isSources(wasm) ? wasm : { core: wasm };
+  running ??= run();
   try {
-    await loading;
+    await running;
   } catch (error) {
-    loading = undefined;
+    running = undefined;
+    given = {};
     throw error;
   }
 }
 
-/** The source from which a worker can load the same wasm, as a message can carry it. `undefined` is the default, next to this module. */
-export async function wasmSource(): Promise<WasmSource | undefined> {
-  await init();
-  return source instanceof URL ? source.href : source instanceof Request ? source.url : source;
+function isSources(wasm: WasmSource | WasmSources): wasm is WasmSources {
+  return Object.getPrototypeOf(wasm) === Object.prototype;
 }
 
-async function start(wasm: WasmSource | undefined): Promise<InitOutput> {
-  const input = await wasm;
-  // A response can be read only once, but workers need the source too.
-  source = input instanceof Response ? await WebAssembly.compile(await input.arrayBuffer()) : input;
+async function run(): Promise<InitOutput> {
+  const exports = await start({ module_or_path: await moduleOf("core") });
+  loadBefore(loadPart);
+  return exports;
+}
+
+/** Loads a part of the engine, once. */
+export async function loadPart(part: Exclude<Part, "core">): Promise<void> {
+  await remembered(parts, part, async () => {
+    await init();
+    // The parts use the memory and the functions of the core, and fill in its table.
+    await WebAssembly.instantiate(await moduleOf(part), { core: (await running) as unknown as WebAssembly.ModuleImports });
+    if (part === "codecs") codecsLoaded();
+  });
+}
+
+/** A file of the engine, compiled once for this thread and its workers. @internal */
+export async function moduleOf(part: Part): Promise<WebAssembly.Module> {
+  return remembered(modules, part, async () => compiled(await (given[part] ?? locate(part))));
+}
+
+/** The value of `key`, made once. Made again if it failed. */
+async function remembered<K, V>(known: Map<K, Promise<V>>, key: K, make: () => Promise<V>): Promise<V> {
+  const value = known.get(key) ?? make();
+  known.set(key, value);
   try {
-    return await (source === undefined ? load() : load({ module_or_path: source }));
+    return await value;
+  } catch (error) {
+    known.delete(key);
+    throw error;
+  }
+}
+
+async function compiled(source: WasmInput | undefined): Promise<WebAssembly.Module> {
+  if (source instanceof WebAssembly.Module) return source;
+  const isAddress = typeof source === "string" || source instanceof URL || source instanceof Request;
+  const found = isAddress ? await fetched(source) : source;
+  try {
+    if (!(found instanceof Response)) return await WebAssembly.compile(found as BufferSource);
+    const streams = found.headers.get("Content-Type")?.split(";")[0] === "application/wasm";
+    return streams ? await WebAssembly.compileStreaming(found) : await WebAssembly.compile(await found.arrayBuffer());
   } catch (error) {
     if (!(error instanceof WebAssembly.CompileError)) throw error;
     const why = "the engine needs WebAssembly SIMD; use Chrome 100, Firefox 97, Safari 16.4 or later";
     throw new HyperslabError("Unsupported", `${why} (${error.message})`, { cause: error });
   }
+}
+
+async function fetched(address: string | URL | Request): Promise<Response> {
+  const response = await fetch(address);
+  if (response.ok) return response;
+  throw new HyperslabError("NotFound", `${response.url}: the server answered ${response.status}; copy the files of the package's folder "dist" there, or call init with the address of this one`);
 }
 
 /** The running calls. They keep their arrays and stores alive, because the engine does not. */

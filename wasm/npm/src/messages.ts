@@ -1,11 +1,11 @@
 // The messages between a page and its workers.
-import type { WasmSource } from "./engine.js";
+import type { Part } from "./engine.js";
 import type { RawArray, RawBatches, RawStore, RawView } from "./core.js";
 
 /** The engine's store, in this thread or in workers. */
 export interface Engine {
   open(...args: Parameters<RawStore["open"]>): Promise<EngineArray>;
-  view(...args: Parameters<RawStore["view"]>): EngineView;
+  view(...args: Parameters<RawStore["view"]>): Promise<EngineView>;
 }
 export type EngineArray = Pick<
   RawArray,
@@ -13,7 +13,7 @@ export type EngineArray = Pick<
 > & {
   at(...args: Parameters<RawArray["at"]>): Promise<EngineArray>;
   query(...args: Parameters<RawArray["query"]>): EngineBatches;
-  view(...args: Parameters<RawArray["view"]>): EngineView;
+  view(...args: Parameters<RawArray["view"]>): Promise<EngineView>;
 };
 export type EngineBatches = Pick<RawBatches, "next" | "free">;
 export type EngineView = Pick<RawView, "list" | "read" | "stat">;
@@ -33,8 +33,10 @@ export interface Facts { attrs: string; dims: string; fragments: string; nonEmpt
 export interface StoreFacts { number: number; url: string; believesManifest: boolean; cacheBytes: number }
 
 export type Message =
-  /** To a worker, as the first message: the source of the wasm. */
-  | { type: "start"; wasm: WasmSource | undefined }
+  /** To a worker: a file of the engine, compiled. The core comes first. */
+  | { type: "wasm"; part: Part; module?: WebAssembly.Module; error?: Failure }
+  /** To the page: asks for a file of the engine. */
+  | { type: "part"; part: Part }
   /** To a worker: calls `method` of the object or store `on`, and keeps the result as the object `keep`. With `room`, the worker adds a buffer of that many bytes as the last argument. */
   | { type: "call"; id: number; on: number | StoreFacts; method: string; args: unknown[]; keep?: number | undefined; room?: number | undefined }
   /** To a worker: cancels a call, or frees an object or a store. */

@@ -9,18 +9,21 @@ export type Stat = { dir: true } | { dir: false; size: number };
 
 /** An array, or a folder of arrays, as files: the tree that `fuse-mount` shows. */
 export class Mount {
-  private constructor(private readonly store: Store, private readonly raw: () => EngineView) {}
+  private constructor(private readonly store: Store, private readonly raw: () => Promise<EngineView>) {}
 
   /** @internal */
-  static of(store: Store, make: () => EngineView): Mount {
-    let view: EngineView | undefined;
-    return new Mount(store, () => (view ??= make()));
+  static of(store: Store, make: () => Promise<EngineView>): Mount {
+    let view: Promise<EngineView> | undefined;
+    return new Mount(store, async () => (view ??= make().catch((error: unknown) => {
+      view = undefined;
+      throw error;
+    })));
   }
 
   /** The bytes of a file, such as `slices/temp@0:100,5:20.npy` or `schema.json`. */
   async readFile(path: string, options: CallOptions & { start?: number; end?: number } = {}): Promise<Uint8Array> {
     const { start = 0, end = Infinity, signal } = options;
-    return within(this.store, signal, (aborted) => this.raw().read(path, start, end, aborted));
+    return within(this.store, signal, async (aborted) => (await this.raw()).read(path, start, end, aborted));
   }
 
   /** The type and size of a file. `undefined` if it does not exist or its name is invalid; `readFile` then says why. */
@@ -35,13 +38,13 @@ export class Mount {
 
   /** The same, but fails if the name is invalid. @internal */
   async look(path: string, { signal }: CallOptions = {}): Promise<Stat | undefined> {
-    const json = await within(this.store, signal, (aborted) => this.raw().stat(path, aborted));
+    const json = await within(this.store, signal, async (aborted) => (await this.raw()).stat(path, aborted));
     return json === undefined ? undefined : JSON.parse(json);
   }
 
   /** The names in a folder. */
   async readDir(path = "", { signal }: CallOptions = {}): Promise<{ name: string; dir: boolean }[]> {
-    return JSON.parse(await within(this.store, signal, (aborted) => this.raw().list(path, aborted)));
+    return JSON.parse(await within(this.store, signal, async (aborted) => (await this.raw()).list(path, aborted)));
   }
 }
 

@@ -5,7 +5,7 @@ import { provideStores } from "./array.js";
 import { provideWasm } from "./engine.js";
 import { FileStore } from "./files.js";
 
-provideWasm(async () => readFile(new URL("./core_bg.wasm", import.meta.url)));
+provideWasm(async (part) => readFile(new URL(`./${part}.wasm`, import.meta.url)));
 provideStores((url) => {
   const text = String(url);
   if (text.startsWith("file:")) return new FileStore(fileURLToPath(text));

@@ -1,7 +1,7 @@
 // Reads arrays in workers, so that the page stays responsive and several processors decode at a time.
 import { believesManifest, CACHE_BYTES, urlOf, type Pooled } from "./array.js";
 import { Bridge } from "./bridge.js";
-import { wasmSource } from "./engine.js";
+import { moduleOf, type Part } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { failure, thrown, type Engine, type EngineArray, type EngineBatches, type EngineView, type Facts, type Message, type Port, type StoreFacts } from "./messages.js";
 import { SingleFlight } from "./ranges.js";
@@ -132,7 +132,7 @@ class WorkerHandle {
   }
 
   private async start(): Promise<Port> {
-    const wasm = await wasmSource();
+    const module = await moduleOf("core");
     let heard = false;
     const failed = (error: unknown) => {
       const what = heard ? "try again with smaller reads" : "check that worker.js is next to pool.js";
@@ -143,13 +143,14 @@ class WorkerHandle {
       this.hear(message);
     };
     const port = spawn(hear, failed);
-    port.post({ type: "start", wasm });
+    port.post({ type: "wasm", part: "core", module });
     return port;
   }
 
   private hear(message: Message): void {
     if (message.type === "done") this.done(message.id, () => (message.error ? { error: thrown(message.error) } : { value: message.value }));
     else if (message.type === "ask") void this.answer(message);
+    else if (message.type === "part") void this.give(message.part);
     else if (message.type === "drop") this.asked.get(message.id)?.abort();
   }
 
@@ -160,6 +161,16 @@ class WorkerHandle {
     const { value, error } = result();
     if (error === undefined) call?.resolve(value);
     else call?.reject(error);
+  }
+
+  /** Gives the worker a file of the engine. */
+  private async give(part: Part): Promise<void> {
+    const port = await this.port;
+    try {
+      port?.post({ type: "wasm", part, module: await moduleOf(part) });
+    } catch (error) {
+      port?.post({ type: "wasm", part, error: failure(error) });
+    }
   }
 
   private async answer({ id, store, method, args }: Ask): Promise<void> {
@@ -230,7 +241,7 @@ class RemoteStore implements Engine {
     return this.array(made, facts[0] as Facts);
   }
 
-  view(...args: Parameters<Engine["view"]>): EngineView {
+  async view(...args: Parameters<Engine["view"]>): Promise<EngineView> {
     return this.viewOf(this.toMake("view", args));
   }
 
@@ -263,7 +274,7 @@ class RemoteStore implements Engine {
         return any("put", [selection, order, own, at, seed]);
       },
       query: (...args) => this.batches(made, args),
-      view: (...args) => this.viewOf(this.toMake("view", args, made)),
+      view: async (...args) => this.viewOf(this.toMake("view", args, made)),
       vacuum: async (...args) => any("vacuum", args),
       writeTime: async (now) => any("writeTime", [now]),
       get: async (selection, fields, order, condition, out, aborted) => {

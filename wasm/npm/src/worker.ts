@@ -1,6 +1,6 @@
 // A pool worker: it has its own engine, and the page reads files for it.
 import { RawStore } from "./core.js";
-import { init } from "./engine.js";
+import { init, provideWasm, type Part } from "./engine.js";
 import { failure, thrown, type Message, type Port, type StoreFacts } from "./messages.js";
 
 type Callable = Record<string, (...args: unknown[]) => unknown> & { free?(): void };
@@ -13,7 +13,8 @@ export function serve(port: Port): (message: Message) => void {
   const stores = new Map<number, RawStore>();
   const objects = new Map<number, Callable>();
   const aborts = new Map<number, () => void>();
-  let started: Promise<unknown> | undefined;
+  const files = new Files(port);
+  provideWasm((part) => files.get(part));
 
   const storeOf = ({ number, url, believesManifest, cacheBytes }: StoreFacts): RawStore => {
     const store = stores.get(number) ?? new RawStore(asks.bridge(number) as never, url, believesManifest, cacheBytes);
@@ -22,7 +23,7 @@ export function serve(port: Port): (message: Message) => void {
   };
 
   const perform = async ({ id, on, method, args, keep, room }: Call): Promise<unknown> => {
-    await started;
+    await init();
     const object = typeof on === "number" ? objects.get(on) : (storeOf(on) as unknown as Callable);
     if (!object) throw failure("the worker no longer has this object; open the array again");
     const aborted = new Promise<never>((_, reject) => aborts.set(id, () => reject(new DOMException("aborted", "AbortError"))));
@@ -36,9 +37,8 @@ export function serve(port: Port): (message: Message) => void {
 
   return (message) => {
     switch (message.type) {
-      case "start":
-        started = init(message.wasm);
-        started.catch(() => {});
+      case "wasm":
+        files.got(message);
         break;
       case "call":
         void perform(message)
@@ -61,6 +61,42 @@ export function serve(port: Port): (message: Message) => void {
         asks.done(message);
     }
   };
+}
+
+interface Waiting { promise: Promise<WebAssembly.Module>; resolve(module: WebAssembly.Module): void; reject(error: Error): void }
+
+/** The files of the engine, which the page compiles. It sends the core without being asked. */
+class Files {
+  private readonly waiting = new Map<Part, Waiting>();
+
+  constructor(private readonly port: Port) {
+    this.wait("core");
+  }
+
+  async get(part: Part): Promise<WebAssembly.Module> {
+    let waiting = this.waiting.get(part);
+    if (!waiting) {
+      waiting = this.wait(part);
+      this.port.post({ type: "part", part });
+    }
+    return waiting.promise;
+  }
+
+  got({ part, module, error }: Extract<Message, { type: "wasm" }>): void {
+    const waiting = this.waiting.get(part);
+    if (module) waiting?.resolve(module);
+    else {
+      this.waiting.delete(part);
+      waiting?.reject(thrown(error ?? failure("the page sent no module")));
+    }
+  }
+
+  private wait(part: Part): Waiting {
+    const waiting = {} as Waiting;
+    waiting.promise = new Promise((resolve, reject) => Object.assign(waiting, { resolve, reject }));
+    this.waiting.set(part, waiting);
+    return waiting;
+  }
 }
 
 /** The requests of this worker to the page. */

@@ -33,7 +33,7 @@ test("the package has its code, README and licences, and nothing else", () => {
   const names = JSON.parse(packed)[0].files.map((file) => file.path);
   const outside = names.filter((name) => !name.startsWith("dist/"));
   assert.deepEqual(outside.sort(), ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "package.json"]);
-  for (const name of ["index.js", "index.d.ts", "node.js", "pool.js", "worker.js", "core_bg.wasm"]) assert.ok(names.includes(`dist/${name}`), name);
+  for (const name of ["index.js", "index.d.ts", "node.js", "pool.js", "worker.js", "core.wasm", "write.wasm", "view.wasm", "codecs.wasm"]) assert.ok(names.includes(`dist/${name}`), name);
   assert.ok(names.every((name) => /\.(js|d\.ts|wasm)$/.test(name) || outside.includes(name)), names.join(" "));
 });
 
@@ -190,13 +190,53 @@ test("a page can use its own storage and the user's folders", async () => {
 
 test("the package stays small", async () => {
   const dist = join(here, "dist");
-  const brotli = brotliCompressSync(await readFile(join(dist, "core_bg.wasm"))).length;
+  const brotli = async (name) => brotliCompressSync(await readFile(join(dist, name))).length;
   const zipped = async (names) => gzipSync(Buffer.concat(await Promise.all(names.map((n) => readFile(join(dist, n)))))).length;
   const modules = (await readdir(dist)).filter((n) => n.endsWith(".js") && !/^(node|files|pool-node|worker-node)\.js$/.test(n));
   const pool = modules.filter((n) => /^(pool|spawn|worker|messages)\.js$/.test(n));
+  const [core, write, view, codecs] = await Promise.all(["core", "write", "view", "codecs"].map((part) => brotli(`${part}.wasm`)));
   const [shell, more] = [await zipped(modules.filter((n) => !pool.includes(n))), await zipped(pool)];
-  console.log(`# wasm ${brotli} bytes of brotli, shell ${shell} bytes of gzip, pool ${more}`);
-  assert.ok(brotli <= 988_000, `${brotli} bytes of wasm`);
-  assert.ok(shell <= 19_690, `${shell} bytes of JavaScript`);
-  assert.ok(pool.length === 4 && more <= 3_990, `${more} bytes of JavaScript for ${pool}`);
+  console.log(`# brotli: core ${core}, write ${write}, view ${view}, codecs ${codecs}; gzip: shell ${shell}, pool ${more}`);
+  assert.ok(core <= 486_000, `${core} bytes of wasm to read`);
+  assert.ok(core + write + view + codecs <= 994_000, `${core + write + view + codecs} bytes of wasm`);
+  assert.ok(shell <= 20_100, `${shell} bytes of JavaScript`);
+  assert.ok(pool.length === 4 && more <= 4_190, `${more} bytes of JavaScript for ${pool}`);
+});
+
+test("a page and its workers load each file of the engine once, when it is first needed", async () => {
+  const files = await site(`
+    import { create, get, MemoryStore, mount, open, put } from "./pkg/index.js";
+    import { Pool } from "./pkg/pool.js";
+    const array = (filters) => ({ type: "dense", dims: [{ name: "i", type: "int32", domain: [0, 3], tile: 2 }], attrs: [{ name: "a", type: "int32", filters }] });
+    const loaded = () => performance.getEntriesByType("resource").map((r) => r.name.split("/").at(-1)).filter((n) => n.endsWith(".wasm")).sort();
+    const steps = [];
+    const plain = await open("data/array", { http: { listing: "manifest" } });
+    const sum = async (array) => (await get(array)).data.reduce((a, b) => a + b, 0);
+    steps.push([await sum(plain), loaded()]);
+    await mount(plain).readDir();
+    steps.push([0, loaded()]);
+    const store = new MemoryStore();
+    await put(await create(store, array(["bzip2"])), null, Int32Array.of(1, 2, 3, 4));
+    const pool = new Pool({ workers: 2 });
+    const pooled = await open(store, { pool });
+    steps.push([await Promise.all([sum(pooled), sum(pooled)]), loaded()]);
+    pool.close();
+    document.title = JSON.stringify(steps);
+  `);
+  const { FileStore, create, put, writeManifest } = await import("hyperslab");
+  const place = join(folder, "plain");
+  const array = await create(new FileStore(place), {
+    type: "dense", dims: [{ name: "i", type: "int32", domain: [0, 3], tile: 2 }], attrs: [{ name: "a", type: "int32", filters: ["zstd"] }],
+  });
+  await put(array, null, Int32Array.of(5, 6, 7, 8));
+  await writeManifest(array);
+  for (const entry of await readdir(place, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath ?? entry.path, entry.name);
+    if (entry.isFile()) files.set(`data/array/${relative(place, path)}`, await readFile(path));
+  }
+  const server = await serve(files, { listing: "none" });
+  const all = ["codecs.wasm", "core.wasm", "view.wasm", "write.wasm"];
+  assert.deepEqual(await titles(server, 1), [[[26, ["core.wasm"]], [0, ["codecs.wasm", "core.wasm", "view.wasm"]], [[10, 10], all]]]);
+  // Workers get compiled modules from the page.
+  assert.deepEqual(server.log.map((r) => r.path ?? r.url).filter((path) => path.endsWith(".wasm")).map((path) => path.split("/").at(-1)).sort(), all);
 });

@@ -7,6 +7,7 @@ use crate::error::Malformed;
 use crate::format::cursor::Decoded;
 
 /// Appends a bzip2 stream. Levels are clamped to 1..=9.
+#[inline(never)] // The browser loads it separately.
 pub(super) fn pack(level: i32, data: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
     let level = u32::try_from(level).unwrap_or(0).clamp(1, 9);
     let mut stream = Compress::new(Compression::new(level), 0);
@@ -30,6 +31,7 @@ pub(super) fn pack(level: i32, data: &[u8], out: &mut Vec<u8>) -> Result<(), Mal
 }
 
 /// Decompresses a bzip2 stream into `out`.
+#[inline(never)] // The browser loads it separately.
 pub(super) fn unpack(data: &[u8], out: &mut [u8]) -> Decoded<()> {
     let mut stream = Decompress::new(false);
     loop {

@@ -13,6 +13,7 @@ use crate::format::cursor::{Decoded, Reader};
 ///
 /// # Errors
 /// The tile is longer than 4 GiB.
+#[inline(never)] // The browser loads it separately.
 pub(in crate::filter) fn encode(
     headers: &mut ChunkHeaders,
     data: &[u8],
@@ -44,6 +45,7 @@ pub(in crate::filter) fn encode(
 ///
 /// # Errors
 /// The ids are damaged, or the strings exceed the limits of `out`.
+#[inline(never)] // The browser loads it separately.
 pub(in crate::filter) fn decode(r: &mut Reader<'_>, data: &[u8], out: &mut Strings) -> Decoded<()> {
     let header = Header::read(r)?;
     let before = (out.bytes.len(), out.offsets.len());

@@ -20,6 +20,7 @@ const PART_BYTES: usize = 8 + VECTOR_BYTES + TAG_BYTES;
 ///
 /// # Errors
 /// There are no nonces.
+#[inline(never)] // The browser loads it separately.
 pub(in crate::filter) fn encode(
     key: &Key,
     nonces: &Nonces,
@@ -68,6 +69,7 @@ pub(in crate::filter) fn plain_bytes(r: &mut Reader<'_>) -> Decoded<u64> {
 ///
 /// # Errors
 /// The key is wrong, or the chunk was modified.
+#[inline(never)] // The browser loads it separately.
 pub(in crate::filter) fn decode(
     key: &Key,
     meta: &mut ChunkMetadata<'_>,

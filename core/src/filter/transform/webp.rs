@@ -39,6 +39,7 @@ impl Image {
     ///
     /// # Errors
     /// The image is lossy, or `data` is not one tile of whole pixels.
+    #[inline(never)] // The browser loads it separately.
     pub(in crate::filter) fn encode(
         &self,
         headers: &mut ChunkHeaders,
@@ -81,6 +82,7 @@ impl Image {
     ///
     /// # Errors
     /// An image is damaged or has the wrong size.
+    #[inline(never)] // The browser loads it separately.
     pub(in crate::filter) fn decode(&self, r: &mut Reader<'_>, mut data: &[u8], mut out: &mut [u8]) -> Decoded<()> {
         let n = r.u32("number of images")?;
         let n = r.count(u64::from(n), 4, "images")?;

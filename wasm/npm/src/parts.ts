@@ -1,0 +1,33 @@
+// The parts of the engine that its methods need.
+import { RawArray, RawStore } from "./core.js";
+import type { Part } from "./engine.js";
+
+type Load = (part: Exclude<Part, "core">) => Promise<void>;
+type Method = (this: unknown, ...args: unknown[]) => unknown;
+
+const WRITE = ["consolidate", "countDeleted", "create", "deleteCells", "index", "put", "vacuum", "writeTime"];
+
+/** Makes the methods of arrays and stores load what they need before they start. */
+export function loadBefore(load: Load): void {
+  for (const { prototype } of [RawArray, RawStore]) {
+    const methods = prototype as unknown as Record<string, Method>;
+    const wrap = (name: string, make: (own: Method) => Method) => {
+      const own = methods[name];
+      if (own) methods[name] = make(own);
+    };
+    const first = (...parts: Parameters<Load>[0][]) => (own: Method): Method => async function (...args) {
+      await Promise.all(parts.map(load));
+      return own.apply(this, args);
+    };
+    // What is written may need a codec that no open array has.
+    for (const name of WRITE) wrap(name, first("write", "codecs"));
+    wrap("view", first("view", "codecs"));
+    for (const name of ["open", "at", "members"]) wrap(name, (own) => async function (...args) {
+      // Everything in an encrypted array is encrypted.
+      if (args[3] instanceof Uint8Array) await load("codecs");
+      const found = await own.apply(this, args);
+      if (found instanceof RawArray && found.needsCodecs()) await load("codecs");
+      return found;
+    });
+  }
+}
