@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use hyperslab::group::{Group, GroupChange, GroupMember, Member, MemberKind, ObjectType, change_group};
-use hyperslab::vfs::{Walked, join, redact};
+use hyperslab::vfs::{VfsExt, Walked, join, redact};
 use hyperslab::{Window, WriteOptions, vfs};
 use serde_json::{Value, json};
 

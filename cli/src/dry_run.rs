@@ -1,12 +1,13 @@
 //! Runs a change without making it: a store that keeps writes in memory and drops them at the end.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 use bytes::Bytes;
-use hyperslab::vfs::{BoxFuture, Entry, FileWriter, Lock, MemVfs, Vfs, join};
+use hyperslab::vfs::{
+    BoxFuture, Capabilities, Content, Deletion, Entry, Extent, FileWriter, MemVfs, Vfs, VfsExt, WriteMode, join,
+};
 use hyperslab::{Context, Error};
 
 use crate::store::{Env, Place};
@@ -71,20 +72,18 @@ impl DryRun {
 }
 
 impl Vfs for DryRun {
-    fn inner(&self) -> Option<&dyn Vfs> {
-        Some(&*self.inner)
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities {
+            // They would miss the files that were written.
+            local_reads: None,
+            // Others are not affected, so nobody waits.
+            locks: None,
+            ..self.inner.capabilities()
+        }
     }
 
-    fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
-        Box::pin(async move { self.of(path).await?.read(path, ranges).await })
-    }
-
-    fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes> {
-        Box::pin(async move { self.of(path).await?.read_all(path).await })
-    }
-
-    fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {
-        Box::pin(async move { self.of(path).await?.size(path).await })
+    fn fetch<'a>(&'a self, path: &'a str, extent: Extent<'a>) -> BoxFuture<'a, Content> {
+        Box::pin(async move { self.of(path).await?.fetch(path, extent).await })
     }
 
     fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
@@ -99,12 +98,8 @@ impl Vfs for DryRun {
         })
     }
 
-    fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
-        self.written.put(path, parts)
-    }
-
-    fn overwrite<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
-        self.written.overwrite(path, parts)
+    fn write<'a>(&'a self, path: &'a str, parts: Vec<Bytes>, mode: WriteMode) -> BoxFuture<'a, ()> {
+        self.written.write(path, parts, mode)
     }
 
     fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
@@ -115,29 +110,16 @@ impl Vfs for DryRun {
         self.written.create_dir(dir)
     }
 
-    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            self.remove_path(path);
-            if self.has_written(path).await {
-                self.written.remove(path).await?;
-            }
-            Ok(())
-        })
-    }
-
-    fn remove_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            self.remove_path(dir);
-            self.written.remove_dir(dir).await
-        })
-    }
-
-    /// Others are not affected, so nobody waits.
-    fn lock<'a>(&'a self, _dir: &'a str, _name: &'a str) -> BoxFuture<'a, Option<Box<dyn Lock>>> {
-        Box::pin(std::future::ready(Ok(None)))
+    fn delete<'a>(&'a self, path: &'a str, what: Deletion) -> BoxFuture<'a, ()> {
+        self.remove_path(path);
+        self.written.delete(path, what)
     }
 
     fn sync<'a>(&'a self, _dir: &'a str) -> BoxFuture<'a, ()> {
         Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn invalidate(&self) -> BoxFuture<'_, ()> {
+        self.inner.invalidate()
     }
 }

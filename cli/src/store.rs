@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, Result, bail};
 use hyperslab::group::{ObjectType, object_type};
-use hyperslab::vfs::manifest;
+use hyperslab::vfs::{VfsExt, manifest};
 use hyperslab::{Array, Context, Key, OpenOptions, Window, vfs};
 
 use crate::batches::Budget;

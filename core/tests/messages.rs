@@ -8,6 +8,7 @@ use hyperslab::internals::format::condition::StoredCondition;
 use hyperslab::internals::format::generic_tile;
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, delete};
 use hyperslab::schema::{ArrayType, Attribute, Dimension, Enumeration, EnumerationRef, Layout, Schema};
+use hyperslab::vfs::VfsExt;
 use hyperslab::{
     Array, CellCount, Cells, Column, CompareOp, Context, CreateOptions, Datatype, OpenOptions, Query, Region,
     ScalarRange, WriteOptions,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use hyperslab::blocking::block_on;
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, vacuum};
 use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::vfs::VfsExt;
 use hyperslab::view::Source;
 use hyperslab::{
     Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, OpenOptions, ScalarRange, WriteOptions,

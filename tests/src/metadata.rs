@@ -12,6 +12,7 @@ use hyperslab::internals::format::fragment::stats::{FieldStats, TileValues};
 use hyperslab::internals::format::fragment::{conditions, tile_index};
 use hyperslab::internals::format::generic_tile;
 use hyperslab::schema::Schema;
+use hyperslab::vfs::VfsExt;
 use hyperslab::{Array, Fragment, Key};
 
 /// One fact: the field (none for the whole fragment), the property and its value.

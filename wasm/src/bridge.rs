@@ -14,7 +14,10 @@ use futures_channel::oneshot;
 use futures_util::future::{Either, select, try_join_all};
 use hyperslab::internals::vfs::listing;
 use hyperslab::vfs::coalesce::coalesce;
-use hyperslab::vfs::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, check_path, coalesce};
+use hyperslab::vfs::{
+    BoxFuture, Capabilities, Content, Deletion, Entry, EntryKind, Extent, FileWriter, Vfs, VfsExt, WriteMode,
+    check_path, coalesce,
+};
 use hyperslab::{Error, Result};
 use js_sys::{Array, Promise, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
@@ -167,40 +170,45 @@ fn children(dir: &str, value: &JsValue) -> Result<Vec<Entry>> {
 }
 
 impl Vfs for JsVfs {
-    fn inner(&self) -> Option<&dyn Vfs> {
-        None
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities::default()
     }
 
-    fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
-        let plan = match coalesce(ranges, coalesce::GAP_BYTES, coalesce::MERGED_BYTES_MAX) {
-            Ok(plan) => plan,
-            Err(e) => return Box::pin(ready(Err(e))),
-        };
-        let path = path.to_owned();
-        self.task(async move |backend, signal| {
-            let fetches = plan
-                .fetches
-                .iter()
-                .map(|range| fetch(&backend, &path, range.clone(), &signal));
-            plan.split(&path, &try_join_all(fetches).await?)
-        })
-    }
-
-    fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes> {
-        let path = path.to_owned();
-        self.task(async move |backend, signal| {
-            check_path(&path)?;
-            bytes(&path, &answer(&path, backend.read_all(&path, &signal)).await?)
-        })
-    }
-
-    fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {
-        let path = path.to_owned();
-        self.task(async move |backend, signal| {
-            let size = answer(&path, backend.size(&path, &signal)).await?.as_f64();
-            // Sizes are non-negative integers.
-            size.map(|n| n as u64).ok_or_else(|| Error::not_found(path, ""))
-        })
+    fn fetch<'a>(&'a self, path: &'a str, extent: Extent<'a>) -> BoxFuture<'a, Content> {
+        let own = path.to_owned();
+        match extent {
+            Extent::Whole => self.task(async move |backend, signal| {
+                check_path(&own)?;
+                let whole = bytes(&own, &answer(&own, backend.read_all(&own, &signal)).await?)?;
+                Ok(Content::parts(vec![whole]))
+            }),
+            Extent::Tail(bytes) => Box::pin(async move {
+                let size = self.size(path).await?;
+                let read = self
+                    .fetch(path, Extent::Ranges(&[size.saturating_sub(bytes)..size]))
+                    .await?;
+                Ok(Content { size, ..read })
+            }),
+            Extent::Ranges(ranges) => {
+                let plan = match coalesce(ranges, coalesce::GAP_BYTES, coalesce::MERGED_BYTES_MAX) {
+                    Ok(plan) => plan,
+                    Err(e) => return Box::pin(ready(Err(e))),
+                };
+                self.task(async move |backend, signal| {
+                    let fetches = plan
+                        .fetches
+                        .iter()
+                        .map(|range| fetch(&backend, &own, range.clone(), &signal));
+                    plan.split(&own, &try_join_all(fetches).await?).map(Content::parts)
+                })
+            }
+            Extent::Size => self.task(async move |backend, signal| {
+                let size = answer(&own, backend.size(&own, &signal)).await?.as_f64();
+                // Sizes are non-negative integers.
+                let size = size.map(|n| n as u64).ok_or_else(|| Error::not_found(own, ""))?;
+                Ok(Content::size(size))
+            }),
+        }
     }
 
     fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
@@ -208,14 +216,9 @@ impl Vfs for JsVfs {
         self.task(async move |backend, signal| children(&dir, &answer(&dir, backend.list(&dir, &signal)).await?))
     }
 
-    fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+    fn write<'a>(&'a self, path: &'a str, parts: Vec<Bytes>, mode: WriteMode) -> BoxFuture<'a, ()> {
         let path = path.to_owned();
-        self.task(async move |backend, _| put(&backend, &path, &parts, false).await)
-    }
-
-    fn overwrite<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
-        let path = path.to_owned();
-        self.task(async move |backend, _| put(&backend, &path, &parts, true).await)
+        self.task(async move |backend, _| put(&backend, &path, &parts, mode == WriteMode::Replace).await)
     }
 
     fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
@@ -233,15 +236,13 @@ impl Vfs for JsVfs {
         Box::pin(ready(check_path(dir)))
     }
 
-    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, ()> {
+    fn delete<'a>(&'a self, path: &'a str, what: Deletion) -> BoxFuture<'a, ()> {
         let path = path.to_owned();
-        self.task(async move |backend, _| answer(&path, backend.remove(&path)).await.map(drop))
-    }
-
-    fn remove_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
-        let dir = dir.to_owned();
         self.task(async move |backend, signal| {
-            let (mut folders, mut empty) = (vec![dir], Vec::new());
+            if what == Deletion::File {
+                return answer(&path, backend.remove(&path)).await.map(drop);
+            }
+            let (mut folders, mut empty) = (vec![path], Vec::new());
             while let Some(folder) = folders.pop() {
                 for child in children(&folder, &answer(&folder, backend.list(&folder, &signal)).await?)? {
                     let path = hyperslab::vfs::join(&folder, &child.name);

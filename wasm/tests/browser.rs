@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
-use hyperslab::vfs::{ManifestVfs, MemVfs, Vfs, conformance, manifest};
+use hyperslab::vfs::{ManifestVfs, MemVfs, VfsExt, conformance, manifest};
 use hyperslab::{Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, OpenOptions, Query, WriteOptions};
 use hyperslab_wasm::{Backend, JsVfs};
 use wasm_bindgen::JsCast;

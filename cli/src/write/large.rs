@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, anyhow};
 use bytes::Bytes;
 use hyperslab::internals::format::folders::{ROOT_SCHEMA, SCHEMA_DIR};
-use hyperslab::vfs::{self, join};
+use hyperslab::vfs::{self, VfsExt, join};
 use hyperslab::{Array, Error, Window, WriteOptions};
 
 use super::{Target, all_fields, write_table};

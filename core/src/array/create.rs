@@ -18,7 +18,7 @@ use crate::format::{generic_tile, version::Version};
 use crate::identity::Ids;
 use crate::scalar::Scalar;
 use crate::schema_json::value::cell_text;
-use crate::vfs::{join, local_path, side_by_side, split};
+use crate::vfs::{VfsExt, join, local_path, side_by_side, split};
 
 /// The folders of an array, the same as libtiledb's. Object stores do not need them.
 const FOLDERS: [&str; 7] = [

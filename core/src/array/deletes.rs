@@ -9,7 +9,7 @@ use crate::error::{AtPath, Error, Result};
 use crate::filter::Key;
 use crate::format::condition::StoredCondition;
 use crate::format::generic_tile;
-use crate::vfs::{join, side_by_side};
+use crate::vfs::{VfsExt, join, side_by_side};
 
 /// Reads these delete commits. `lists` holds the consolidated commit files, by name, that some of them are embedded in.
 ///

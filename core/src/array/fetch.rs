@@ -10,7 +10,7 @@ use crate::filter::Key;
 use crate::format::commits::COMMITS_DIR;
 use crate::format::folders::{FRAGMENT_META_DIR, META_DIR, SCHEMA_DIR};
 use crate::format::generic_tile;
-use crate::vfs::{join, side_by_side};
+use crate::vfs::{VfsExt, join, side_by_side};
 
 /// How often to list an array again if listed files are missing.
 pub(crate) const RELISTINGS: usize = 8;

@@ -16,7 +16,7 @@ use crate::format::group::{GroupDetails, GroupMember, MemberKind, VERSION};
 use crate::format::metadata::MetaValue;
 use crate::format::name::TimestampedName;
 use crate::sort::sort_by;
-use crate::vfs::{Entry, EntryKind, join, last_part, path_within, side_by_side};
+use crate::vfs::{Entry, EntryKind, VfsExt, join, last_part, path_within, side_by_side};
 
 /// The type of object in a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use super::snapshot::Array;
 use crate::error::{AtPath, Error, Result};
 use crate::format::commits::{self, COMMITS_DIR};
 use crate::format::name::times;
-use crate::vfs::{join, last_part, side_by_side};
+use crate::vfs::{VfsExt, join, last_part, side_by_side};
 
 /// Names of the committed fragments and deletes that end at or after `from_ms`. Only reads consolidated commit files
 /// that may list such commits.

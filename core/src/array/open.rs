@@ -32,7 +32,7 @@ use crate::format::fragment::legacy::LegacyMetadata;
 use crate::format::name::TimestampedName;
 use crate::format::schema::Schema;
 use crate::format::version::Version;
-use crate::vfs::{IN_FLIGHT, join, last_part, side_by_side};
+use crate::vfs::{IN_FLIGHT, VfsExt, join, last_part, side_by_side};
 
 /// Number of bytes to read from the end of a fragment metadata file: enough for the footer, and for all of a small
 /// file.
@@ -288,7 +288,7 @@ async fn find(
         load_deletes(context, path, &visible.deletes, &lists, key),
     )
     .await;
-    let mut tails = tails?.into_iter();
+    let mut tails = tails.into_iter();
     let fetched = |(f, footer): (FragmentRef, Option<Bytes>)| {
         let tail = if has_tail(&f, &footer) { tails.next() } else { None };
         let fetched = footer.map(FetchedMetadata::Footer).or(tail.map(FetchedMetadata::Tail));

@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::cpu::Cpu;
 use crate::error::{Error, Result};
 use crate::filter::Key;
-use crate::vfs::side_by_side;
+use crate::vfs::{VfsExt, side_by_side};
 
 /// The most fragments whose sections are decoded on the calling thread. More are decoded in parallel.
 const FRAGMENTS_AT_ONCE: usize = 8;

@@ -24,7 +24,7 @@ use futures_util::future::select;
 use super::Context;
 use super::transaction_store::TransactionVfs;
 use crate::error::{Error, Result};
-use crate::vfs::{FileWriter, Lock, MemVfs, Vfs};
+use crate::vfs::{FileWriter, Lock, MemVfs, Vfs, VfsExt};
 
 /// A handle of all changes made through a context. Clones share the transaction. See [`Context::begin`].
 #[derive(Clone)]

@@ -1,15 +1,18 @@
 //! The store of a transaction: refuses writes after an abort, and keeps the marker files of a creation in memory.
 
-use std::ops::Range;
-use std::sync::{Arc, PoisonError};
+use std::sync::PoisonError;
 
 use bytes::Bytes;
+use futures_util::stream::BoxStream;
 
 use super::transaction::{Revocable, Transaction, take};
 use crate::error::{Error, Result};
 use crate::format::folders::is_marker;
 use crate::vfs::manifest::MANIFEST;
-use crate::vfs::{BoxFuture, Entry, FileWriter, LocalReads, Lock, Vfs, last_part, side_by_side};
+use crate::vfs::{
+    BoxFuture, Capabilities, Content, Deletion, Entry, Extent, FileWriter, Lock, Locks, Vfs, VfsExt, WriteMode,
+    fetch_each, last_part,
+};
 
 pub(super) struct TransactionVfs(pub(super) Transaction);
 
@@ -28,10 +31,6 @@ impl TransactionVfs {
             _ => self.store(),
         }
     }
-
-    fn has_markers(&self) -> bool {
-        self.0.0.creation.is_some()
-    }
 }
 
 /// Whether a creation writes this file last. Readers over HTTP find arrays in the manifest.
@@ -40,40 +39,25 @@ fn is_held(path: &str) -> bool {
 }
 
 impl Vfs for TransactionVfs {
-    fn inner(&self) -> Option<&dyn Vfs> {
-        Some(self.store())
-    }
-
-    fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
-        self.of(path).read(path, ranges)
-    }
-
-    fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes> {
-        self.of(path).read_all(path)
-    }
-
-    fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {
-        self.of(path).size(path)
-    }
-
-    fn read_tail<'a>(&'a self, path: &'a str, bytes: u64) -> BoxFuture<'a, (u64, Bytes)> {
-        self.of(path).read_tail(path, bytes)
-    }
-
-    fn read_tails<'a>(&'a self, paths: &'a [String], bytes: u64) -> BoxFuture<'a, Vec<Result<(u64, Bytes)>>> {
-        if !self.has_markers() {
-            return self.store().read_tails(paths, bytes);
+    fn capabilities(&self) -> Capabilities<'_> {
+        let inner = self.store().capabilities();
+        Capabilities {
+            // They would miss the marker files.
+            local_reads: inner.local_reads.filter(|_| self.0.0.creation.is_none()),
+            locks: inner.locks.map(|_| self as &dyn Locks),
+            ..inner
         }
-        let one = move |path: &'a String| async move { Ok(self.read_tail(path, bytes).await) };
-        Box::pin(side_by_side(paths.iter().map(one)))
     }
 
-    fn read_files<'a>(&'a self, files: &'a [(Arc<str>, Vec<Range<u64>>)]) -> BoxFuture<'a, Vec<Vec<Bytes>>> {
-        if !self.has_markers() {
-            return self.store().read_files(files);
+    fn fetch<'a>(&'a self, path: &'a str, extent: Extent<'a>) -> BoxFuture<'a, Content> {
+        self.of(path).fetch(path, extent)
+    }
+
+    fn fetch_many<'a>(&'a self, files: &'a [(&'a str, Extent<'a>)]) -> BoxStream<'a, Result<Content>> {
+        match &self.0.0.creation {
+            Some(_) => fetch_each(self, files),
+            None => self.store().fetch_many(files),
         }
-        let one = move |(path, ranges): &'a (Arc<str>, Vec<Range<u64>>)| self.read(path, ranges);
-        Box::pin(side_by_side(files.iter().map(one)))
     }
 
     fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
@@ -89,17 +73,10 @@ impl Vfs for TransactionVfs {
         })
     }
 
-    fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+    fn write<'a>(&'a self, path: &'a str, parts: Vec<Bytes>, mode: WriteMode) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let _underway = self.0.enter()?;
-            self.of(path).put(path, parts).await
-        })
-    }
-
-    fn overwrite<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            let _underway = self.0.enter()?;
-            self.of(path).overwrite(path, parts).await
+            self.of(path).write(path, parts, mode).await
         })
     }
 
@@ -122,24 +99,27 @@ impl Vfs for TransactionVfs {
         })
     }
 
-    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            let _underway = self.0.enter()?;
-            self.of(path).remove(path).await
-        })
-    }
-
-    fn remove_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+    fn delete<'a>(&'a self, path: &'a str, what: Deletion) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let _underway = self.0.enter()?;
             if let Some(creation) = &self.0.0.creation {
-                creation.markers.remove_dir(dir).await?;
+                creation.markers.delete(path, what).await?;
             }
-            self.store().remove_dir(dir).await
+            self.store().delete(path, what).await
         })
     }
 
-    fn lock<'a>(&'a self, dir: &'a str, name: &'a str) -> BoxFuture<'a, Option<Box<dyn Lock>>> {
+    fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+        self.of(dir).sync(dir)
+    }
+
+    fn invalidate(&self) -> BoxFuture<'_, ()> {
+        self.store().invalidate()
+    }
+}
+
+impl Locks for TransactionVfs {
+    fn acquire<'a>(&'a self, dir: &'a str, name: &'a str) -> BoxFuture<'a, Option<Box<dyn Lock>>> {
         Box::pin(async move {
             let Some(lock) = self.store().lock(dir, name).await? else {
                 return Ok(None);
@@ -149,12 +129,8 @@ impl Vfs for TransactionVfs {
         })
     }
 
-    fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
-        self.of(dir).sync(dir)
-    }
-
-    fn local_reads(&self) -> Option<&dyn LocalReads> {
-        self.store().local_reads().filter(|_| !self.has_markers())
+    fn find_leftovers<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<String>> {
+        Box::pin(self.store().leftovers(dir))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::error::{AtPath, Error, Result};
 use crate::format::commits::{self, COMMITS_DIR, ConsolidatedCommit, FRAGMENTS_DIR, folder_of};
 use crate::format::name::TimestampedName;
 use crate::format::version::Version;
-use crate::vfs::{Entry, EntryKind, join, last_part, side_by_side};
+use crate::vfs::{Entry, EntryKind, VfsExt, join, last_part, side_by_side};
 use bytes::Bytes;
 
 /// The commits of an array. All paths are relative to the array.

@@ -15,7 +15,7 @@ use crate::format::name;
 use crate::format::schema::{Attribute, Schema};
 use crate::identity::Ids;
 use crate::query::tile::StoredField;
-use crate::vfs::{join, last_part};
+use crate::vfs::{VfsExt, join, last_part};
 use crate::write::WriteOptions;
 use crate::write::commit::{Draft, Sealed, put, put_commit};
 
@@ -188,7 +188,7 @@ async fn replace(
         // Several fragments share one commit file, so they stay next to those they replace, as after a crash. A single
         // one also stays if taking it back fails, or if the failed list may still arrive: with the list but without the
         // fragment, readers would see neither.
-        if names.len() == 1 && array.context().vfs.failures_are_final() {
+        if names.len() == 1 && array.context().vfs.capabilities().failures_are_final {
             let _ = take_back(array, run, &names, write).await;
         }
         return Err(e);

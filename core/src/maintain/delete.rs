@@ -15,7 +15,7 @@ use crate::format::{generic_tile, name};
 use crate::identity::Ids;
 use crate::query::Condition;
 use crate::query::condition::{Bound, no_cell, to_keep};
-use crate::vfs::last_part;
+use crate::vfs::{VfsExt, last_part};
 use crate::write::WriteOptions;
 use crate::write::commit::put;
 

@@ -18,7 +18,7 @@ use crate::format::schema::{EnumerationRef, Schema};
 use crate::format::version::Version;
 use crate::identity::Ids;
 use crate::scalar::ScalarRange;
-use crate::vfs::{join, last_part, side_by_side};
+use crate::vfs::{VfsExt, join, last_part, side_by_side};
 use crate::write::{WriteOptions, clock};
 
 /// The changes to a schema, applied atomically.

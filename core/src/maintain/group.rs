@@ -181,6 +181,7 @@ mod tests {
     use crate::array::{Group, ObjectType};
     use crate::blocking::block_on;
     use crate::format::group::MemberKind;
+    use crate::vfs::VfsExt;
     use bytes::Bytes;
 
     #[test]

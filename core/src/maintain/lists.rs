@@ -18,7 +18,7 @@ use crate::format::fragment::footer::Footer;
 use crate::format::metadata::{self, Entry};
 use crate::format::{consolidated_metadata, generic_tile, name};
 use crate::identity::Ids;
-use crate::vfs::{join, last_part};
+use crate::vfs::{VfsExt, join, last_part};
 use crate::write::WriteOptions;
 use crate::write::commit::put;
 

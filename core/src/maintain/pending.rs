@@ -8,7 +8,7 @@ use super::catalog::{Catalog, commit_of};
 use crate::array::Array;
 use crate::error::Result;
 use crate::format::commits::{COMMITS_DIR, FRAGMENTS_DIR};
-use crate::vfs::{Lock, join};
+use crate::vfs::{Lock, VfsExt, join};
 use crate::write::commit::{put, put_file};
 
 /// The names of the notes are the name of the list, with this prefix and suffix.

@@ -10,7 +10,7 @@ use crate::format::commits::{self, COMMITS_DIR};
 use crate::format::folders::META_DIR;
 use crate::format::name;
 use crate::identity::Ids;
-use crate::vfs::{EntryKind, join, last_part};
+use crate::vfs::{EntryKind, VfsExt, join, last_part};
 use crate::write::WriteOptions;
 use crate::write::commit::put;
 

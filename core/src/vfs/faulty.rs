@@ -1,12 +1,13 @@
 //! A store for tests that fails on demand and records its calls.
 
 use std::io::IoSliceMut;
-use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use super::{BoxFuture, Entry, FileWriter, LocalReads, ReadAt, Vfs};
+use super::{
+    BoxFuture, Capabilities, Content, Deletion, Entry, Extent, FileWriter, LocalReads, ReadAt, Vfs, WriteMode,
+};
 use crate::blocking::block_on;
 use crate::error::{Error, Result};
 
@@ -156,42 +157,41 @@ fn injected(path: &str) -> Error {
 }
 
 impl Vfs for FaultyVfs {
-    fn inner(&self) -> Option<&dyn Vfs> {
-        Some(&*self.inner)
+    fn capabilities(&self) -> Capabilities<'_> {
+        let inner = self.inner.capabilities();
+        Capabilities {
+            local_reads: inner.local_reads.map(|_| self as &dyn LocalReads),
+            ..inner
+        }
     }
 
-    fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
-        let bytes = ranges.iter().map(|r| r.end.saturating_sub(r.start)).sum();
-        Box::pin(self.run("read", path, bytes, self.inner.read(path, ranges)))
-    }
-
-    fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes> {
-        Box::pin(self.run("read_all", path, 0, self.inner.read_all(path)))
-    }
-
-    fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {
-        Box::pin(self.run("size", path, 0, self.inner.size(path)))
-    }
-
-    fn read_tail<'a>(&'a self, path: &'a str, bytes: u64) -> BoxFuture<'a, (u64, Bytes)> {
-        Box::pin(self.run("read_tail", path, bytes, self.inner.read_tail(path, bytes)))
+    fn fetch<'a>(&'a self, path: &'a str, extent: Extent<'a>) -> BoxFuture<'a, Content> {
+        let (method, bytes) = match extent {
+            Extent::Whole => ("read_all", 0),
+            Extent::Tail(bytes) => ("read_tail", bytes),
+            Extent::Ranges(ranges) => ("read", ranges.iter().map(|r| r.end.saturating_sub(r.start)).sum()),
+            Extent::Size => ("size", 0),
+        };
+        Box::pin(self.run(method, path, bytes, self.inner.fetch(path, extent)))
     }
 
     fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
         Box::pin(self.run("list", dir, 0, self.inner.list(dir)))
     }
 
-    fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+    fn write<'a>(&'a self, path: &'a str, parts: Vec<Bytes>, mode: WriteMode) -> BoxFuture<'a, ()> {
         let bytes = parts.iter().map(|p| p.len() as u64).sum();
+        let method = match mode {
+            WriteMode::Create => "put",
+            WriteMode::Replace => "overwrite",
+        };
         // The inner store may act as soon as its future is created, so create it after the verdict.
-        Box::pin(self.run("put", path, bytes, async move { self.inner.put(path, parts).await }))
-    }
-
-    fn overwrite<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
-        let bytes = parts.iter().map(|p| p.len() as u64).sum();
-        Box::pin(self.run("overwrite", path, bytes, async move {
-            self.inner.overwrite(path, parts).await
-        }))
+        Box::pin(self.run(
+            method,
+            path,
+            bytes,
+            async move { self.inner.write(path, parts, mode).await },
+        ))
     }
 
     fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
@@ -211,30 +211,26 @@ impl Vfs for FaultyVfs {
         Box::pin(self.run("create_dir", dir, 0, async move { self.inner.create_dir(dir).await }))
     }
 
-    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, ()> {
-        Box::pin(self.run("remove", path, 0, async move { self.inner.remove(path).await }))
-    }
-
-    fn remove_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
-        Box::pin(self.run("remove_dir", dir, 0, async move { self.inner.remove_dir(dir).await }))
-    }
-
-    fn leftovers<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<String>> {
-        Box::pin(self.run("leftovers", dir, 0, self.inner.leftovers(dir)))
+    fn delete<'a>(&'a self, path: &'a str, what: Deletion) -> BoxFuture<'a, ()> {
+        let method = match what {
+            Deletion::File => "remove",
+            Deletion::Folder => "remove_dir",
+        };
+        Box::pin(self.run(method, path, 0, async move { self.inner.delete(path, what).await }))
     }
 
     fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
         Box::pin(self.run("sync", dir, 0, async move { self.inner.sync(dir).await }))
     }
 
-    fn local_reads(&self) -> Option<&dyn LocalReads> {
-        self.inner.local_reads().map(|_| self as &dyn LocalReads)
+    fn invalidate(&self) -> BoxFuture<'_, ()> {
+        self.inner.invalidate()
     }
 }
 
 impl LocalReads for FaultyVfs {
     fn open<'a>(&'a self, path: &'a str) -> Result<Box<dyn ReadAt + 'a>> {
-        let local_reads = self.inner.local_reads().ok_or_else(|| injected(path))?;
+        let local_reads = self.inner.capabilities().local_reads.ok_or_else(|| injected(path))?;
         let inner = self.run_here("open", path, 0, || local_reads.open(path))?;
         Ok(Box::new(FaultyFile {
             store: self,
@@ -299,7 +295,7 @@ impl FileWriter for FaultyWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vfs::{MemVfs, conformance};
+    use crate::vfs::{MemVfs, VfsExt, conformance};
 
     fn faulty(fault: Fault) -> (FaultyVfs, MemVfs) {
         let mem = MemVfs::new();
@@ -361,7 +357,7 @@ mod tests {
         let manifest: Arc<dyn Vfs> = Arc::new(crate::vfs::ManifestVfs::new(Arc::clone(&local)));
         let says = |vfs: &dyn Vfs| {
             let left = block_on(vfs.leftovers("a")).unwrap();
-            (vfs.location("a"), vfs.failures_are_final(), left)
+            (vfs.location("a"), vfs.capabilities().failures_are_final, left)
         };
         let expect = says(&*local);
         assert!(expect.0.is_some() && expect.1 && expect.2.len() == 1, "{expect:?}");
@@ -381,7 +377,11 @@ mod tests {
             };
             let vfs = FaultyVfs::new(Arc::clone(&local) as Arc<dyn Vfs>, fault);
             let mut out = [0; 2];
-            vfs.local_reads().unwrap().open("f")?.read_at(&mut out, 1)?;
+            vfs.capabilities()
+                .local_reads
+                .unwrap()
+                .open("f")?
+                .read_at(&mut out, 1)?;
             assert_eq!(
                 vfs.calls().iter().map(|c| (c.method, c.bytes)).collect::<Vec<_>>(),
                 [("open", 0), ("read_at", 2)]

@@ -17,12 +17,16 @@ use std::path::{Component, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::stream::{self, BoxStream, StreamExt as _};
 
 use self::handles::{Handles, OpenFile};
 pub use self::root::{LocalEntry, LocalKind, LocalRoot};
 pub use self::secrets::readable_by_everyone;
 use super::coalesce::{MERGED_BYTES_MAX, coalesce};
-use super::{BoxFuture, Entry, EntryKind, FileWriter, LocalReads, Lock, ReadAt, Vfs, check_path, join, split};
+use super::{
+    BoxFuture, Capabilities, Content, Deletion, Entry, EntryKind, Extent, FileWriter, LocalReads, Locations, Lock,
+    Locks, ReadAt, Vfs, WriteMode, check_path, join, split,
+};
 use crate::cpu::Cpu;
 use crate::error::{Error, Result};
 
@@ -39,7 +43,7 @@ const LISTINGS_MAX: usize = 16;
 ///
 /// ```
 /// use bytes::Bytes;
-/// use hyperslab::{blocking::block_on, vfs::{LocalVfs, Vfs}};
+/// use hyperslab::{blocking::block_on, vfs::{LocalVfs, VfsExt}};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = tempfile::tempdir()?;
 /// # let folder = folder.path();
@@ -218,57 +222,56 @@ impl LocalVfs {
     }
 }
 
+impl LocalVfs {
+    fn extent(&self, path: &str, extent: Extent<'_>) -> Result<Content> {
+        match extent {
+            Extent::Whole => self.whole(path).map(|whole| Content::parts(vec![whole])),
+            Extent::Tail(bytes) => self.tail(path, bytes).map(Content::tail),
+            Extent::Ranges(ranges) => self.ranges(path, ranges).map(Content::parts),
+            Extent::Size => self.file_size(path).map(Content::size),
+        }
+    }
+}
+
 impl Vfs for LocalVfs {
-    fn inner(&self) -> Option<&dyn Vfs> {
-        None
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities {
+            failures_are_final: true,
+            local_reads: Some(self),
+            locks: Some(self),
+            locations: Some(self),
+        }
     }
 
-    fn location(&self, path: &str) -> Option<String> {
-        Some(format!("file://{}", self.absolute(path)?.to_str()?))
+    fn fetch<'a>(&'a self, path: &'a str, extent: Extent<'a>) -> BoxFuture<'a, Content> {
+        Box::pin(async move { self.extent(path, extent) })
     }
 
-    fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
-        Box::pin(async move { self.ranges(path, ranges) })
-    }
-
-    fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes> {
-        Box::pin(async move { self.whole(path) })
-    }
-
-    fn read_tail<'a>(&'a self, path: &'a str, bytes: u64) -> BoxFuture<'a, (u64, Bytes)> {
-        Box::pin(async move { self.tail(path, bytes) })
-    }
-
-    fn read_files<'a>(&'a self, files: &'a [(Arc<str>, Vec<Range<u64>>)]) -> BoxFuture<'a, Vec<Vec<Bytes>>> {
-        let one = |(path, ranges): &(Arc<str>, Vec<Range<u64>>)| self.ranges(path, ranges);
-        Box::pin(async move { Cpu::default().try_map(files, one) })
-    }
-
-    fn read_tails<'a>(&'a self, paths: &'a [String], bytes: u64) -> BoxFuture<'a, Vec<Result<(u64, Bytes)>>> {
-        Box::pin(async move { Cpu::default().try_map(paths, |path| Ok(self.tail(path, bytes))) })
-    }
-
-    fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {
-        Box::pin(async move { self.file_size(path) })
+    /// Reads the files on all cores.
+    fn fetch_many<'a>(&'a self, files: &'a [(&'a str, Extent<'a>)]) -> BoxStream<'a, Result<Content>> {
+        let fetch = move || match Cpu::default().try_map(files, |(path, extent)| Ok(self.extent(path, *extent))) {
+            Ok(fetched) => fetched,
+            Err(e) => vec![Err(e)],
+        };
+        stream::once(async move { stream::iter(fetch()) }).flatten().boxed()
     }
 
     fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
         Box::pin(async move { self.children(dir) })
     }
 
-    fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+    fn write<'a>(&'a self, path: &'a str, parts: Vec<Bytes>, mode: WriteMode) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             check_path(path)?;
-            put::put(&self.root, path, &parts).map_err(failed(path))
-        })
-    }
-
-    fn overwrite<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            check_path(path)?;
-            let put = put::overwrite(&self.root, path, &parts);
-            self.handles.forget(path);
-            put.map_err(failed(path))
+            let written = match mode {
+                WriteMode::Create => put::put(&self.root, path, &parts),
+                WriteMode::Replace => {
+                    let put = put::overwrite(&self.root, path, &parts);
+                    self.handles.forget(path);
+                    put
+                }
+            };
+            written.map_err(failed(path))
         })
     }
 
@@ -291,26 +294,28 @@ impl Vfs for LocalVfs {
         })
     }
 
-    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, ()> {
-        Box::pin(async move { self.remove_file(path) })
-    }
-
-    fn remove_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
-        Box::pin(async move { self.remove_tree(dir) })
-    }
-
-    fn leftovers<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<String>> {
+    fn delete<'a>(&'a self, path: &'a str, what: Deletion) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            check_path(dir)?;
-            let found = match self.root.folder(dir).and_then(|dir| put::leftovers(&dir)) {
-                Err(e) if is_absent(&e) => Vec::new(),
-                found => found.map_err(failed(dir))?,
-            };
-            Ok(found.into_iter().map(|name| join(dir, &name)).collect())
+            match what {
+                Deletion::File => self.remove_file(path),
+                Deletion::Folder => self.remove_tree(path),
+            }
         })
     }
 
-    fn lock<'a>(&'a self, dir: &'a str, name: &'a str) -> BoxFuture<'a, Option<Box<dyn Lock>>> {
+    fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(async move { self.sync_tree(dir) })
+    }
+}
+
+impl Locations for LocalVfs {
+    fn uri(&self, path: &str) -> Option<String> {
+        Some(format!("file://{}", self.absolute(path)?.to_str()?))
+    }
+}
+
+impl Locks for LocalVfs {
+    fn acquire<'a>(&'a self, dir: &'a str, name: &'a str) -> BoxFuture<'a, Option<Box<dyn Lock>>> {
         Box::pin(async move {
             check_path(dir)?;
             match self.root.folder(dir) {
@@ -320,16 +325,15 @@ impl Vfs for LocalVfs {
         })
     }
 
-    fn sync<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
-        Box::pin(async move { self.sync_tree(dir) })
-    }
-
-    fn failures_are_final(&self) -> bool {
-        true
-    }
-
-    fn local_reads(&self) -> Option<&dyn LocalReads> {
-        Some(self)
+    fn find_leftovers<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<String>> {
+        Box::pin(async move {
+            check_path(dir)?;
+            let found = match self.root.folder(dir).and_then(|dir| put::leftovers(&dir)) {
+                Err(e) if is_absent(&e) => Vec::new(),
+                found => found.map_err(failed(dir))?,
+            };
+            Ok(found.into_iter().map(|name| join(dir, &name)).collect())
+        })
     }
 }
 

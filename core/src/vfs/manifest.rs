@@ -23,7 +23,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 pub use self::store::ManifestVfs;
 use super::walk::check_depth;
-use super::{Vfs, check_path, join, last_part, split, walk};
+use super::{Vfs, VfsExt, check_path, join, last_part, split, walk};
 use crate::error::{Error, Malformed, Result};
 use crate::limits::{ENTRIES_MAX, MANIFEST_BYTES_MAX};
 use crate::sort::sort_by;

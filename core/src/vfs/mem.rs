@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::future::ready;
-use std::ops::{Bound, Range};
+use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use bytes::{Bytes, BytesMut};
 
-use super::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, check_path, slice};
+use super::{
+    BoxFuture, Capabilities, Content, Deletion, Entry, EntryKind, Extent, FileWriter, Vfs, WriteMode, check_path,
+};
 use crate::error::{Error, Result};
 use crate::sort::sort_by;
 
@@ -15,7 +17,7 @@ use crate::sort::sort_by;
 ///
 /// ```
 /// use bytes::Bytes;
-/// use hyperslab::{blocking::block_on, vfs::{MemVfs, Vfs}};
+/// use hyperslab::{blocking::block_on, vfs::{MemVfs, VfsExt}};
 /// # fn main() -> hyperslab::Result<()> {
 /// let store = MemVfs::new();
 /// block_on(store.put("folder/file", vec![Bytes::from_static(b"0123456789")]))?;
@@ -74,40 +76,28 @@ impl MemVfs {
 }
 
 impl Vfs for MemVfs {
-    fn inner(&self) -> Option<&dyn Vfs> {
-        None
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities {
+            failures_are_final: true,
+            ..Capabilities::default()
+        }
     }
 
-    fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
-        let read = || {
-            let whole = self.get(path)?;
-            ranges.iter().map(|range| slice(path, &whole, range)).collect()
-        };
-        Box::pin(ready(read()))
-    }
-
-    fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes> {
-        Box::pin(ready(self.get(path)))
-    }
-
-    fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {
-        Box::pin(ready(self.get(path).map(|bytes| bytes.len() as u64)))
+    fn fetch<'a>(&'a self, path: &'a str, extent: Extent<'a>) -> BoxFuture<'a, Content> {
+        let whole = self.get(path);
+        Box::pin(ready(whole.and_then(|whole| Content::of(path, whole, extent))))
     }
 
     fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
         Box::pin(ready(Ok(children(&self.reading(), dir, |bytes| bytes.len() as u64))))
     }
 
-    fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
-        Box::pin(ready(self.insert(path, concat(parts))))
-    }
-
-    fn failures_are_final(&self) -> bool {
-        true
-    }
-
-    fn overwrite<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
-        Box::pin(ready(check_path(path).map(|()| self.replace(path, concat(parts)))))
+    fn write<'a>(&'a self, path: &'a str, parts: Vec<Bytes>, mode: WriteMode) -> BoxFuture<'a, ()> {
+        let bytes = concat(parts);
+        Box::pin(ready(match mode {
+            WriteMode::Create => self.insert(path, bytes),
+            WriteMode::Replace => check_path(path).map(|()| self.replace(path, bytes)),
+        }))
     }
 
     fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
@@ -123,15 +113,15 @@ impl Vfs for MemVfs {
         Box::pin(ready(check_path(dir)))
     }
 
-    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, ()> {
-        self.writing().remove(path);
-        Box::pin(ready(Ok(())))
-    }
-
-    fn remove_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
-        let prefix = format!("{dir}/");
-        self.writing()
-            .retain(|path, _| !(dir.is_empty() || path.starts_with(&prefix)));
+    fn delete<'a>(&'a self, path: &'a str, what: Deletion) -> BoxFuture<'a, ()> {
+        match what {
+            Deletion::File => drop(self.writing().remove(path)),
+            Deletion::Folder => {
+                let prefix = format!("{path}/");
+                self.writing()
+                    .retain(|file, _| !(path.is_empty() || file.starts_with(&prefix)));
+            }
+        }
         Box::pin(ready(Ok(())))
     }
 

@@ -13,19 +13,20 @@
 //! Paths are relative, `/`-separated, never start or end with `/` and never contain `..`. The empty path is the store's
 //! root folder.
 //!
-//! To add a store, implement [`Vfs`] and run the conformance suite of the feature `test-util` on it. The suite checks
-//! what the engine relies on: files appear completely or not at all, [`Vfs::put`] never replaces a file, listings are
-//! sorted, and a missing folder is empty.
+//! [`VfsExt`] has the methods to read and write with. To add a store, implement [`Vfs`], which has fewer, and run the
+//! conformance suite of the feature `test-util` on it. The suite checks what the engine relies on: files appear
+//! completely or not at all, [`VfsExt::put`] never replaces a file, listings are sorted, and a missing folder is empty.
 
+mod capabilities;
 pub mod coalesce;
 #[cfg(feature = "test-util")]
 pub mod conformance;
+mod ext;
 #[cfg(feature = "test-util")]
 pub mod faulty;
 pub(crate) mod listing;
 #[cfg(feature = "fs")]
 pub(crate) mod local;
-mod local_reads;
 pub mod manifest;
 mod mem;
 pub(crate) mod path;
@@ -34,18 +35,19 @@ mod remote;
 mod url;
 mod walk;
 
-use std::future::Future;
+use std::future::{Future, ready};
 use std::ops::Range;
 use std::pin::Pin;
-use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_util::stream::{self, StreamExt, TryStreamExt};
+use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
 use crate::error::{Error, Result};
+pub(crate) use capabilities::local_reads;
+pub use capabilities::{Capabilities, LocalReads, Locations, Lock, Locks, ReadAt};
+pub use ext::VfsExt;
 #[cfg(feature = "fs")]
 pub use local::LocalVfs;
-pub use local_reads::{LocalReads, ReadAt};
 pub use manifest::ManifestVfs;
 pub use mem::MemVfs;
 pub use path::{check_path, join, last_part, split};
@@ -62,54 +64,28 @@ pub(crate) const IN_FLIGHT: usize = 32;
 
 /// A store of immutable files.
 ///
-/// Every implementation passes the conformance suite.
+/// [`VfsExt`] has the methods that callers use most, such as `read`, `read_all` and `put`. Every implementation passes
+/// the conformance suite. A store that wraps another one forwards every method, [`Vfs::fetch_many`] too if it changes
+/// nothing about reads.
 pub trait Vfs: Send + Sync + 'static {
-    /// The store that this one wraps, if any. Methods with a default implementation delegate to it.
-    fn inner(&self) -> Option<&dyn Vfs>;
+    /// What the store can do beyond these methods.
+    fn capabilities(&self) -> Capabilities<'_>;
 
-    /// Reads each range, in order. Ranges are in bytes, with an exclusive end.
+    /// Reads bytes of a file, its size, or both.
     ///
     /// Fails with `NotFound` if the file does not exist, and with `Io` if it has too few bytes.
-    fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>>;
+    fn fetch<'a>(&'a self, path: &'a str, extent: Extent<'a>) -> BoxFuture<'a, Content>;
 
-    /// Reads the whole file. Fails with `NotFound`.
-    fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes>;
-
-    /// The size of the file in bytes. Fails with `NotFound`.
-    fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64>;
-
-    /// Reads the last `bytes` of the file, or all of it if it is shorter. Also returns the size of the file. For files
-    /// with an index at the end. Fails with `NotFound`.
-    fn read_tail<'a>(&'a self, path: &'a str, bytes: u64) -> BoxFuture<'a, (u64, Bytes)> {
-        Box::pin(async move {
-            let size = self.size(path).await?;
-            let range = size.saturating_sub(bytes)..size;
-            let read = self.read(path, std::slice::from_ref(&range)).await?;
-            Ok((size, read.into_iter().next().unwrap_or_default()))
-        })
-    }
-
-    /// Calls [`Vfs::read_tail`] for each of `paths` concurrently. The results are in the same order.
-    fn read_tails<'a>(&'a self, paths: &'a [String], bytes: u64) -> BoxFuture<'a, Vec<Result<(u64, Bytes)>>> {
-        let one = move |path: &'a String| async move { Ok(self.read_tail(path, bytes).await) };
-        Box::pin(side_by_side(paths.iter().map(one)))
-    }
-
-    /// Calls [`Vfs::read`] for each file and its ranges concurrently. The results are in the same order.
-    fn read_files<'a>(&'a self, files: &'a [(Arc<str>, Vec<Range<u64>>)]) -> BoxFuture<'a, Vec<Vec<Bytes>>> {
-        let one = move |(path, ranges): &'a (Arc<str>, Vec<Range<u64>>)| self.read(path, ranges);
-        Box::pin(side_by_side(files.iter().map(one)))
+    /// Calls [`Vfs::fetch`] for each of `files` concurrently. The results are in the same order.
+    fn fetch_many<'a>(&'a self, files: &'a [(&'a str, Extent<'a>)]) -> BoxStream<'a, Result<Content>> {
+        fetch_each(self, files)
     }
 
     /// Lists the direct children of `dir`, sorted by name. An absent folder is empty, as on object stores.
     fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>>;
 
-    /// Creates the file atomically. Fails with `AlreadyExists`.
-    fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()>;
-
-    /// Creates or replaces the file atomically. If it fails, the existing file stays. Only for files that are not part
-    /// of an array, whose files never change.
-    fn overwrite<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()>;
+    /// Writes a file atomically. If it fails, an existing file stays.
+    fn write<'a>(&'a self, path: &'a str, parts: Vec<Bytes>, mode: WriteMode) -> BoxFuture<'a, ()>;
 
     /// Starts a file to be written in parts. The file exists once the writer has finished. A dropped writer leaves
     /// nothing that a reader would take for a finished file of a committed fragment.
@@ -118,29 +94,8 @@ pub trait Vfs: Send + Sync + 'static {
     /// Creates a folder and its parents. Does nothing if the store has no folders.
     fn create_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()>;
 
-    /// Removes a file. Succeeds if it does not exist.
-    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, ()>;
-
-    /// Removes a folder and everything in it. Succeeds if it does not exist.
-    fn remove_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()>;
-
-    /// Paths of unfinished files directly in `dir` whose writers have crashed. Listings hide them, and they may be
-    /// removed.
-    fn leftovers<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<String>> {
-        match self.inner() {
-            Some(inner) => inner.leftovers(dir),
-            None => Box::pin(std::future::ready(Ok(Vec::new()))),
-        }
-    }
-
-    /// Acquires the lock `name` of the folder `dir`, waiting for it if necessary. At most one task on this machine
-    /// holds it, until it drops the lock or its process ends. Returns `None` if the store has no locks.
-    fn lock<'a>(&'a self, dir: &'a str, name: &'a str) -> BoxFuture<'a, Option<Box<dyn Lock>>> {
-        match self.inner() {
-            Some(inner) => inner.lock(dir, name),
-            None => Box::pin(std::future::ready(Ok(None))),
-        }
-    }
+    /// Removes a file, or a folder and everything in it. Succeeds if it does not exist.
+    fn delete<'a>(&'a self, path: &'a str, what: Deletion) -> BoxFuture<'a, ()>;
 
     /// Syncs the file `dir`, or everything written below the folder `dir`, so that it survives a power loss. Does
     /// nothing if the store cannot lose writes.
@@ -148,27 +103,100 @@ pub trait Vfs: Send + Sync + 'static {
 
     /// Forgets cached listings and other cached answers that may be out of date.
     fn invalidate(&self) -> BoxFuture<'_, ()> {
-        match self.inner() {
-            Some(inner) => inner.invalidate(),
-            None => Box::pin(std::future::ready(Ok(()))),
+        Box::pin(ready(Ok(())))
+    }
+}
+
+/// The bytes of a file to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent<'a> {
+    /// The whole file.
+    Whole,
+    /// This many bytes at the end of the file, or all of it if it is shorter. For files with an index at the end.
+    Tail(u64),
+    /// Each of these ranges, in order. They are in bytes, with an exclusive end.
+    Ranges(&'a [Range<u64>]),
+    /// None: only the size.
+    Size,
+}
+
+/// What [`Vfs::fetch`] has read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Content {
+    /// The size of the file in bytes. Only for [`Extent::Tail`] and [`Extent::Size`].
+    pub size: u64,
+    /// A part for each range, no part for [`Extent::Size`], and otherwise one.
+    pub parts: Vec<Bytes>,
+}
+
+impl Content {
+    /// The size of a file, without bytes.
+    pub fn size(size: u64) -> Self {
+        Self {
+            size,
+            parts: Vec::new(),
         }
     }
 
-    /// The absolute URI of `path`, such as `file:///data/array` or `s3://bucket/array`, if known.
-    fn location(&self, path: &str) -> Option<String> {
-        self.inner()?.location(path)
+    /// Bytes of a file.
+    pub fn parts(parts: Vec<Bytes>) -> Self {
+        Self { size: 0, parts }
     }
 
-    /// Whether a failed call has no effect later. A request sent to a server may still arrive.
-    fn failures_are_final(&self) -> bool {
-        self.inner().is_some_and(|inner| inner.failures_are_final())
+    /// The bytes at the end of a file of `size` bytes.
+    pub fn tail((size, bytes): (u64, Bytes)) -> Self {
+        Self {
+            size,
+            parts: vec![bytes],
+        }
     }
 
-    /// The blocking reads of this store, if it supports them. They bypass all other methods, so a wrapping store must
-    /// opt in itself.
-    fn local_reads(&self) -> Option<&dyn LocalReads> {
-        None
+    /// The size of the file, and the only part.
+    fn into_tail(mut self) -> (u64, Bytes) {
+        (self.size, self.parts.pop().unwrap_or_default())
     }
+
+    /// Selects `extent` of the file `path` with the bytes `whole`.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the file has too few bytes.
+    pub fn of(path: &str, whole: Bytes, extent: Extent<'_>) -> Result<Self> {
+        let size = whole.len() as u64;
+        let parts = match extent {
+            Extent::Whole => vec![whole],
+            Extent::Tail(bytes) => vec![slice(path, &whole, &(size.saturating_sub(bytes)..size))?],
+            Extent::Ranges(ranges) => ranges.iter().map(|r| slice(path, &whole, r)).collect::<Result<_>>()?,
+            Extent::Size => Vec::new(),
+        };
+        Ok(Self { size, parts })
+    }
+}
+
+/// What a write does if the file exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WriteMode {
+    /// Fails with `AlreadyExists`.
+    Create,
+    /// Replaces the file. Only for files that are not part of an array, whose files never change.
+    Replace,
+}
+
+/// What to remove.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deletion {
+    /// A file.
+    File,
+    /// A folder and everything in it.
+    Folder,
+}
+
+/// Fetches each file with a call of its own, at most [`IN_FLIGHT`] at a time.
+pub(crate) fn fetch_each<'a, V: Vfs + ?Sized>(
+    vfs: &'a V,
+    files: &'a [(&'a str, Extent<'a>)],
+) -> BoxStream<'a, Result<Content>> {
+    let one = move |(path, extent): &'a (&'a str, Extent<'a>)| vfs.fetch(path, *extent);
+    stream::iter(files.iter().map(one)).buffered(IN_FLIGHT).boxed()
 }
 
 /// Runs `questions` concurrently, at most [`IN_FLIGHT`] at a time, so that one reader does not use up the sockets and
@@ -176,19 +204,6 @@ pub trait Vfs: Send + Sync + 'static {
 pub(crate) async fn side_by_side<T>(questions: impl IntoIterator<Item: Future<Output = Result<T>>>) -> Result<Vec<T>> {
     stream::iter(questions).buffered(IN_FLIGHT).try_collect().await
 }
-
-/// The blocking reads of this store, if it supports them. Always `None` in web pages, so that the compiler drops the
-/// code that only such stores need.
-#[inline]
-pub(crate) fn local_reads(vfs: &dyn Vfs) -> Option<&dyn LocalReads> {
-    if cfg!(target_family = "wasm") {
-        return None;
-    }
-    vfs.local_reads()
-}
-
-/// A lock, released when it is dropped.
-pub trait Lock: Send + Sync {}
 
 /// Writes a file from start to end.
 pub trait FileWriter: Send {

@@ -138,6 +138,7 @@ fn scheme(url: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vfs::VfsExt;
 
     #[test]
     fn schemes() {

@@ -1,6 +1,6 @@
 //! Walks through everything below a folder.
 
-use super::{Entry, EntryKind, Vfs, check_path, join, split};
+use super::{Entry, EntryKind, Vfs, VfsExt, check_path, join, split};
 use crate::error::{Error, Result};
 use crate::limits::{ENTRIES_MAX, FOLDER_DEPTH_MAX};
 

@@ -12,6 +12,7 @@ use super::slice::{FixedLayout, MEASURED_BYTES_MAX, RENDERED_BYTES_MAX, Slice};
 use crate::array::Array;
 use crate::error::{AtPath, Error, Result};
 use crate::query::Batch;
+use crate::vfs::VfsExt;
 
 /// Budget of the cache of file parts, in bytes.
 const BLOCKS_BYTES: u64 = 128 << 20;

@@ -9,7 +9,7 @@ use crate::array::latest::commits_since;
 use crate::error::{Error, Result};
 use crate::format::name;
 use crate::identity::Ids;
-use crate::vfs::{EntryKind, join};
+use crate::vfs::{EntryKind, VfsExt, join};
 
 /// Bytes that are copied at a time.
 const CHUNK_BYTES: u64 = 8 << 20;

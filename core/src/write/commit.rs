@@ -23,7 +23,7 @@ use crate::format::version::Version;
 use crate::identity::Ids;
 use crate::limits;
 use crate::scalar::ScalarRange;
-use crate::vfs::join;
+use crate::vfs::{VfsExt, join};
 
 /// A fragment being written: its folder, its files, and its metadata so far.
 pub(crate) struct Draft {

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::format::data_file::{self, FieldFile};
 use crate::format::schema::Schema;
 use crate::limits;
-use crate::vfs::{FileWriter, Vfs, join};
+use crate::vfs::{FileWriter, Vfs, VfsExt, join};
 
 /// All data files of a fragment. A small fragment takes one `put` per file. The files of a large one are written
 /// concurrently, in parts.

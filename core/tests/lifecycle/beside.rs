@@ -8,6 +8,7 @@ use hyperslab::blocking::block_on;
 use hyperslab::internals::format::commits::{decode_consolidated, decode_lines, folder_of};
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, vacuum};
 use hyperslab::schema::Layout;
+use hyperslab::vfs::VfsExt;
 use hyperslab::vfs::faulty::{Fault, FaultyVfs};
 use hyperslab::{Array, Context, Error, OpenOptions, Result, Window};
 

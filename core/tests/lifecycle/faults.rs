@@ -6,8 +6,8 @@ use std::sync::Arc;
 use hyperslab::blocking::block_on;
 use hyperslab::maintain::{ConsolidateOptions, Evolution, Mode, consolidate, delete, delete_fragments, evolve, vacuum};
 use hyperslab::schema::{Attribute, Layout};
-use hyperslab::vfs::MemVfs;
 use hyperslab::vfs::faulty::{Fault, FaultyVfs};
+use hyperslab::vfs::{MemVfs, VfsExt};
 use hyperslab::{Array, CellCount, Cells, Context, Datatype, Error, OpenOptions, Result, Window};
 
 use super::sparse;

@@ -7,8 +7,8 @@ use hyperslab::blocking::block_on;
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate};
 use hyperslab::schema::Pipeline;
 use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
-use hyperslab::vfs::MemVfs;
 use hyperslab::vfs::faulty::{Fault, FaultyVfs};
+use hyperslab::vfs::{MemVfs, VfsExt};
 use hyperslab::{
     Aggregate, Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, Key, OpenOptions, Query, Scalar,
     ScalarRange, Window,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use hyperslab::blocking::block_on;
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, delete};
 use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::vfs::VfsExt;
 use hyperslab::{Batch, CellCount, Cells, Column, Context, Datatype, Query, Window};
 use proptest::prelude::*;
 

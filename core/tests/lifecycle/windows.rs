@@ -9,6 +9,7 @@ use hyperslab::internals::format::generic_tile;
 use hyperslab::maintain::{ConsolidateOptions, Mode, Steps, consolidate, vacuum};
 use hyperslab::metadata::{Entry, MetaValue};
 use hyperslab::schema::{Layout, Schema};
+use hyperslab::vfs::VfsExt;
 use hyperslab::{Context, Datatype, Window};
 use proptest::prelude::*;
 

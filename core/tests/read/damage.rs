@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hyperslab::blocking::block_on;
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, vacuum};
 use hyperslab::schema::Layout;
-use hyperslab::vfs::{MemVfs, Vfs};
+use hyperslab::vfs::{MemVfs, VfsExt};
 use hyperslab::{Array, Cells, Context, CreateOptions, Key, OpenOptions, Query, Window, WriteOptions};
 
 use super::{Cell, cell, columns, dense_schema, open, write};

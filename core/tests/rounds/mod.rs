@@ -1,7 +1,6 @@
 //! A store with a simulated clock: every response takes one round, and a round passes when nothing else can run.
 
 use std::future::Future;
-use std::ops::Range;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -9,7 +8,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use bytes::Bytes;
 use hyperslab::vfs::coalesce::{GAP_BYTES, MERGED_BYTES_MAX, coalesce};
-use hyperslab::vfs::{BoxFuture, Entry, FileWriter, MemVfs, Vfs};
+use hyperslab::vfs::{BoxFuture, Capabilities, Content, Deletion, Entry, Extent, FileWriter, MemVfs, Vfs, WriteMode};
 
 /// The requests that a store received.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -122,36 +121,27 @@ fn nothing_is_written<T: Send + 'static>() -> BoxFuture<'static, T> {
 }
 
 impl Vfs for RoundsVfs {
-    fn inner(&self) -> Option<&dyn Vfs> {
-        Some(&self.files)
+    fn capabilities(&self) -> Capabilities<'_> {
+        self.files.capabilities()
     }
 
-    fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
-        let requests = coalesce(ranges, GAP_BYTES, MERGED_BYTES_MAX).unwrap().fetches.len();
-        self.ask(move |s| s.ranges += requests, self.files.read(path, ranges))
-    }
-
-    fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes> {
-        self.ask(|s| s.wholes += 1, self.files.read_all(path))
-    }
-
-    fn read_tail<'a>(&'a self, path: &'a str, bytes: u64) -> BoxFuture<'a, (u64, Bytes)> {
-        self.ask(|s| s.tails += 1, self.files.read_tail(path, bytes))
-    }
-
-    fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {
-        self.ask(|s| s.sizes += 1, self.files.size(path))
+    fn fetch<'a>(&'a self, path: &'a str, extent: Extent<'a>) -> BoxFuture<'a, Content> {
+        let count = move |s: &mut Seen| match extent {
+            Extent::Whole => s.wholes += 1,
+            Extent::Tail(_) => s.tails += 1,
+            Extent::Ranges(ranges) => {
+                s.ranges += coalesce(ranges, GAP_BYTES, MERGED_BYTES_MAX).unwrap().fetches.len();
+            }
+            Extent::Size => s.sizes += 1,
+        };
+        self.ask(count, self.files.fetch(path, extent))
     }
 
     fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
         self.ask(|s| s.lists += 1, self.files.list(dir))
     }
 
-    fn put<'a>(&'a self, _path: &'a str, _parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
-        nothing_is_written()
-    }
-
-    fn overwrite<'a>(&'a self, _path: &'a str, _parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+    fn write<'a>(&'a self, _path: &'a str, _parts: Vec<Bytes>, _mode: WriteMode) -> BoxFuture<'a, ()> {
         nothing_is_written()
     }
 
@@ -163,11 +153,7 @@ impl Vfs for RoundsVfs {
         nothing_is_written()
     }
 
-    fn remove<'a>(&'a self, _path: &'a str) -> BoxFuture<'a, ()> {
-        nothing_is_written()
-    }
-
-    fn remove_dir<'a>(&'a self, _dir: &'a str) -> BoxFuture<'a, ()> {
+    fn delete<'a>(&'a self, _path: &'a str, _what: Deletion) -> BoxFuture<'a, ()> {
         nothing_is_written()
     }
 

@@ -1,6 +1,7 @@
 //! Groups as folders.
 
 use super::*;
+use hyperslab::vfs::VfsExt;
 
 /// Creates an array in the group `g`.
 fn make_inner(context: &Context) {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 use hyperslab::blocking::block_on;
-use hyperslab::vfs::conformance;
+use hyperslab::vfs::{VfsExt, conformance};
 use hyperslab::{Array, OpenOptions};
 use hyperslab_tests::oracle::Oracle;
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use hyperslab::blocking::block_on;
 use hyperslab::group::{Group, GroupChange, GroupMember, MemberKind, change_group, create_group};
-use hyperslab::vfs::conformance;
+use hyperslab::vfs::{VfsExt, conformance};
 use hyperslab::{Array, OpenOptions, WriteOptions};
 use hyperslab_tests::{oracle::Oracle, program};
 

@@ -30,7 +30,7 @@ use crate::array::sections::load_index;
 use crate::array::{Array, Fragment};
 use crate::cpu::Cpu;
 use crate::error::{Error, Result};
-use crate::vfs::local_reads;
+use crate::vfs::{VfsExt, local_reads};
 pub use verify::Finding;
 pub(crate) use weigh::{Coordinates, DeleteEffect};
 

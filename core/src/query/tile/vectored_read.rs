@@ -129,7 +129,7 @@ fn gather(file: &dyn ReadAt, parts: &mut [(u64, &mut [u8])], all: Range<u64>) ->
 mod tests {
     use super::*;
     use crate::blocking::block_on;
-    use crate::vfs::{LocalVfs, Vfs};
+    use crate::vfs::{LocalVfs, Vfs, VfsExt};
     use proptest::prelude::*;
 
     /// Compares the parts read by `read_parts` with slices of the file.
@@ -140,7 +140,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let vfs = LocalVfs::new(dir.path());
         block_on(vfs.put("f", vec![content.clone().into()])).unwrap();
-        let file = vfs.local_reads().unwrap().open("f").unwrap();
+        let file = vfs.capabilities().local_reads.unwrap().open("f").unwrap();
         let mut out: Vec<Vec<u8>> = places.iter().map(|p| vec![0; p.1]).collect();
         let parts = places.iter().zip(&mut out).map(|(p, out)| (p.0, &mut out[..]));
         read_parts(&*file, parts.collect()).unwrap();
@@ -170,7 +170,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let vfs = LocalVfs::new(dir.path());
         block_on(vfs.put("f", vec![vec![1; 5000].into()])).unwrap();
-        let file = vfs.local_reads().unwrap().open("f").unwrap();
+        let file = vfs.capabilities().local_reads.unwrap().open("f").unwrap();
         let (mut a, mut b) = (vec![0; 2000], vec![0; 2001]);
         assert!(read_parts(&*file, vec![(0, &mut a), (3000, &mut b)]).is_err());
     }

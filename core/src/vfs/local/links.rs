@@ -20,7 +20,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use crate::blocking::block_on;
-    use crate::vfs::{LocalVfs, Vfs};
+    use crate::vfs::{LocalVfs, Vfs, VfsExt};
 
     #[test]
     fn links_that_lead_up_are_not_followed() {

@@ -3,6 +3,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
 use crate::blocking::block_on;
+use crate::vfs::VfsExt;
 
 #[test]
 fn a_location_is_absolute() {

@@ -1,6 +1,5 @@
 //! Gives listings to a store that cannot list, from its manifest.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -10,7 +9,9 @@ use futures_util::lock::Mutex;
 use super::{MANIFEST, Manifest};
 use crate::error::{Error, Result};
 use crate::vfs::mem::children;
-use crate::vfs::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, join, slice};
+use crate::vfs::{
+    BoxFuture, Capabilities, Content, Deletion, Entry, EntryKind, Extent, FileWriter, Vfs, VfsExt, WriteMode, join,
+};
 
 /// A store that answers from the manifest in its root, if it has one, and otherwise from `inner`.
 ///
@@ -134,46 +135,36 @@ impl ManifestVfs {
 }
 
 impl Vfs for ManifestVfs {
-    fn inner(&self) -> Option<&dyn Vfs> {
-        Some(&*self.inner)
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities {
+            // They would bypass the manifest.
+            local_reads: None,
+            ..self.inner.capabilities()
+        }
     }
 
-    fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
+    fn fetch<'a>(&'a self, path: &'a str, extent: Extent<'a>) -> BoxFuture<'a, Content> {
         Box::pin(async move {
-            match self.manifest().await?.and_then(|m| m.inlined(path)) {
-                Some(whole) => ranges.iter().map(|range| slice(path, &whole, range)).collect(),
-                None => self.inner.read(path, ranges).await,
-            }
-        })
-    }
-
-    fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes> {
-        Box::pin(async move {
-            match self.manifest().await?.and_then(|m| m.inlined(path)) {
-                Some(whole) => Ok(whole),
-                None => self.inner.read_all(path).await,
-            }
-        })
-    }
-
-    fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {
-        Box::pin(async move {
-            match self.manifest().await?.and_then(|m| m.files.get(path).copied()) {
-                Some(file) => Ok(file.size),
-                None => self.inner.size(path).await,
-            }
-        })
-    }
-
-    fn read_tail<'a>(&'a self, path: &'a str, bytes: u64) -> BoxFuture<'a, (u64, Bytes)> {
-        Box::pin(async move {
-            let manifest = self.manifest().await?;
-            let Some(file) = manifest.as_ref().and_then(|m| m.files.get(path)) else {
-                return self.inner.read_tail(path, bytes).await;
+            let Some(manifest) = self.manifest().await? else {
+                return self.inner.fetch(path, extent).await;
             };
-            let range = file.size.saturating_sub(bytes)..file.size;
-            let read = self.read(path, std::slice::from_ref(&range)).await?;
-            Ok((file.size, read.into_iter().next().unwrap_or_default()))
+            if extent != Extent::Size
+                && let Some(whole) = manifest.inlined(path)
+            {
+                return Content::of(path, whole, extent);
+            }
+            match (extent, manifest.files.get(path)) {
+                (Extent::Size, Some(file)) => Ok(Content::size(file.size)),
+                (Extent::Tail(bytes), Some(file)) => {
+                    let range = file.size.saturating_sub(bytes)..file.size;
+                    let read = self.inner.fetch(path, Extent::Ranges(&[range])).await?;
+                    Ok(Content {
+                        size: file.size,
+                        ..read
+                    })
+                }
+                _ => self.inner.fetch(path, extent).await,
+            }
         })
     }
 
@@ -188,17 +179,10 @@ impl Vfs for ManifestVfs {
         })
     }
 
-    fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+    fn write<'a>(&'a self, path: &'a str, parts: Vec<Bytes>, mode: WriteMode) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             self.outdate().await;
-            self.inner.put(path, parts).await
-        })
-    }
-
-    fn overwrite<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            self.outdate().await;
-            self.inner.overwrite(path, parts).await
+            self.inner.write(path, parts, mode).await
         })
     }
 
@@ -213,17 +197,10 @@ impl Vfs for ManifestVfs {
         self.inner.create_dir(dir)
     }
 
-    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, ()> {
+    fn delete<'a>(&'a self, path: &'a str, what: Deletion) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             self.outdate().await;
-            self.inner.remove(path).await
-        })
-    }
-
-    fn remove_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            self.outdate().await;
-            self.inner.remove_dir(dir).await
+            self.inner.delete(path, what).await
         })
     }
 

@@ -25,7 +25,10 @@ use crate::vfs::coalesce::{Coalesced, GAP_BYTES, MERGED_BYTES_MAX, coalesce};
 use crate::vfs::listing::{FolderIndex, parse_index};
 use crate::vfs::manifest::MANIFEST;
 use crate::vfs::path::percent_encode;
-use crate::vfs::{BoxFuture, Entry, FileWriter, Vfs, check_path, redact, too_short};
+use crate::vfs::{
+    BoxFuture, Capabilities, Content, Deletion, Entry, Extent, FileWriter, Vfs, WriteMode, check_path, redact,
+    too_short,
+};
 
 /// The most bytes accepted from a server that sends a whole file instead of a part.
 const WHOLE_BYTES_MAX: u64 = 64 << 20;
@@ -305,38 +308,28 @@ fn unlisted(base: &Url, dir: &str, why: &str) -> Error {
 }
 
 impl Vfs for HttpVfs {
-    fn inner(&self) -> Option<&dyn Vfs> {
-        None
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities::default()
     }
 
-    fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
-        match coalesce(ranges, GAP_BYTES, MERGED_BYTES_MAX) {
-            Ok(plan) => spawn(self.clone().ranges(path.to_owned(), plan)),
-            Err(e) => Box::pin(std::future::ready(Err(e))),
+    fn fetch<'a>(&'a self, path: &'a str, extent: Extent<'a>) -> BoxFuture<'a, Content> {
+        let (store, path) = (self.clone(), path.to_owned());
+        match extent {
+            Extent::Whole => spawn(async { Ok(Content::parts(vec![store.whole(path).await?])) }),
+            Extent::Tail(bytes) => spawn(async move { store.tail(path, bytes).await.map(Content::tail) }),
+            Extent::Size => spawn(async { store.file_size(path).await.map(Content::size) }),
+            Extent::Ranges(ranges) => match coalesce(ranges, GAP_BYTES, MERGED_BYTES_MAX) {
+                Ok(plan) => spawn(async { store.ranges(path, plan).await.map(Content::parts) }),
+                Err(e) => Box::pin(std::future::ready(Err(e))),
+            },
         }
-    }
-
-    fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes> {
-        spawn(self.clone().whole(path.to_owned()))
-    }
-
-    fn read_tail<'a>(&'a self, path: &'a str, bytes: u64) -> BoxFuture<'a, (u64, Bytes)> {
-        spawn(self.clone().tail(path.to_owned(), bytes))
-    }
-
-    fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {
-        spawn(self.clone().file_size(path.to_owned()))
     }
 
     fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
         spawn(self.clone().children(dir.to_owned()))
     }
 
-    fn put<'a>(&'a self, _path: &'a str, _parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
-        self.read_only()
-    }
-
-    fn overwrite<'a>(&'a self, _path: &'a str, _parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
+    fn write<'a>(&'a self, _path: &'a str, _parts: Vec<Bytes>, _mode: WriteMode) -> BoxFuture<'a, ()> {
         self.read_only()
     }
 
@@ -348,11 +341,7 @@ impl Vfs for HttpVfs {
         self.read_only()
     }
 
-    fn remove<'a>(&'a self, _path: &'a str) -> BoxFuture<'a, ()> {
-        self.read_only()
-    }
-
-    fn remove_dir<'a>(&'a self, _dir: &'a str) -> BoxFuture<'a, ()> {
+    fn delete<'a>(&'a self, _path: &'a str, _what: Deletion) -> BoxFuture<'a, ()> {
         self.read_only()
     }
 

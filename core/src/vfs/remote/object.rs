@@ -15,7 +15,10 @@ use super::service::{self, Credentials};
 use super::{IN_FLIGHT, runtime};
 use crate::error::{Error, Result};
 use crate::vfs::coalesce::{Coalesced, GAP_BYTES, MERGED_BYTES_MAX, coalesce};
-use crate::vfs::{BoxFuture, Entry, EntryKind, FileWriter, Vfs, check_path, join, redact, too_short};
+use crate::vfs::{
+    BoxFuture, Capabilities, Content, Deletion, Entry, EntryKind, Extent, FileWriter, Locations, Vfs, WriteMode,
+    check_path, join, redact, too_short,
+};
 
 /// Bytes per part of a large file. S3 accepts at most 10 000 parts, of at least 5 MiB each.
 const PART_BYTES: usize = 16 << 20;
@@ -190,7 +193,7 @@ impl ObjectVfs {
         done.map(drop).map_err(failed(&path))
     }
 
-    async fn delete(self, path: String) -> Result<()> {
+    async fn delete_object(self, path: String) -> Result<()> {
         match self.store.delete(&self.key(&path)?).await {
             Err(object_store::Error::NotFound { .. }) | Ok(()) => Ok(()),
             Err(e) => Err(failed(&path)(e)),
@@ -232,53 +235,53 @@ pub(super) fn failed(path: &str) -> impl Fn(object_store::Error) -> Error {
     }
 }
 
-impl Vfs for ObjectVfs {
-    fn inner(&self) -> Option<&dyn Vfs> {
-        None
-    }
-
-    fn location(&self, path: &str) -> Option<String> {
+impl Locations for ObjectVfs {
+    fn uri(&self, path: &str) -> Option<String> {
         self.url.as_ref().map(|url| join(url, path))
     }
+}
 
-    fn read<'a>(&'a self, path: &'a str, ranges: &'a [Range<u64>]) -> BoxFuture<'a, Vec<Bytes>> {
-        match coalesce(ranges, GAP_BYTES, MERGED_BYTES_MAX) {
-            Ok(plan) => self.spawn(self.clone().ranges(path.to_owned(), plan)),
-            Err(e) => Box::pin(std::future::ready(Err(e))),
+impl Vfs for ObjectVfs {
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities {
+            locations: Some(self),
+            ..Capabilities::default()
         }
     }
 
-    fn read_all<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Bytes> {
-        self.spawn(self.clone().whole(path.to_owned()))
-    }
-
-    fn read_tail<'a>(&'a self, path: &'a str, bytes: u64) -> BoxFuture<'a, (u64, Bytes)> {
-        self.spawn(self.clone().tail(path.to_owned(), bytes))
-    }
-
-    fn size<'a>(&'a self, path: &'a str) -> BoxFuture<'a, u64> {
-        self.spawn(self.clone().file_size(path.to_owned()))
+    fn fetch<'a>(&'a self, path: &'a str, extent: Extent<'a>) -> BoxFuture<'a, Content> {
+        let (store, path) = (self.clone(), path.to_owned());
+        match extent {
+            Extent::Whole => self.spawn(async { Ok(Content::parts(vec![store.whole(path).await?])) }),
+            Extent::Tail(bytes) => self.spawn(async move { store.tail(path, bytes).await.map(Content::tail) }),
+            Extent::Size => self.spawn(async { store.file_size(path).await.map(Content::size) }),
+            Extent::Ranges(ranges) => match coalesce(ranges, GAP_BYTES, MERGED_BYTES_MAX) {
+                Ok(plan) => self.spawn(async { store.ranges(path, plan).await.map(Content::parts) }),
+                Err(e) => Box::pin(std::future::ready(Err(e))),
+            },
+        }
     }
 
     fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
         self.spawn(self.clone().children(dir.to_owned()))
     }
 
-    fn put<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
-        if parts.iter().map(Bytes::len).sum::<usize>() <= 4 * PART_BYTES {
-            return self.spawn(self.clone().put_as(path.to_owned(), parts, PutMode::Create));
-        }
-        Box::pin(async move {
-            let mut writer = self.create(path).await?;
-            for part in parts {
-                writer.append(part).await?;
+    fn write<'a>(&'a self, path: &'a str, parts: Vec<Bytes>, mode: WriteMode) -> BoxFuture<'a, ()> {
+        let is_large = parts.iter().map(Bytes::len).sum::<usize>() > 4 * PART_BYTES;
+        let mode = match mode {
+            WriteMode::Create if is_large => {
+                return Box::pin(async move {
+                    let mut writer = self.create(path).await?;
+                    for part in parts {
+                        writer.append(part).await?;
+                    }
+                    writer.finish().await
+                });
             }
-            writer.finish().await
-        })
-    }
-
-    fn overwrite<'a>(&'a self, path: &'a str, parts: Vec<Bytes>) -> BoxFuture<'a, ()> {
-        self.spawn(self.clone().put_as(path.to_owned(), parts, PutMode::Overwrite))
+            WriteMode::Create => PutMode::Create,
+            WriteMode::Replace => PutMode::Overwrite,
+        };
+        self.spawn(self.clone().put_as(path.to_owned(), parts, mode))
     }
 
     fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
@@ -298,12 +301,11 @@ impl Vfs for ObjectVfs {
         Box::pin(std::future::ready(check_path(dir)))
     }
 
-    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, ()> {
-        self.spawn(self.clone().delete(path.to_owned()))
-    }
-
-    fn remove_dir<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, ()> {
-        self.spawn(self.clone().delete_below(dir.to_owned()))
+    fn delete<'a>(&'a self, path: &'a str, what: Deletion) -> BoxFuture<'a, ()> {
+        match what {
+            Deletion::File => self.spawn(self.clone().delete_object(path.to_owned())),
+            Deletion::Folder => self.spawn(self.clone().delete_below(path.to_owned())),
+        }
     }
 
     fn sync<'a>(&'a self, _dir: &'a str) -> BoxFuture<'a, ()> {

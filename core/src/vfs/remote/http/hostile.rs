@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicU64;
 
 use super::*;
 use crate::blocking::block_on;
-use crate::vfs::ManifestVfs;
+use crate::vfs::{ManifestVfs, VfsExt};
 
 /// The most that a test server sends in one response, far more than any client may accept.
 const POURED_MAX: u64 = 1 << 30;

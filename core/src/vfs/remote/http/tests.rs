@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicUsize;
 
 use super::*;
 use crate::blocking::block_on;
-use crate::vfs::{EntryKind, ManifestVfs, MemVfs, manifest, path};
+use crate::vfs::{EntryKind, ManifestVfs, MemVfs, VfsExt, manifest, path};
 
 #[derive(Clone, Copy)]
 struct Manners {
