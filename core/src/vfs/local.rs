@@ -247,11 +247,15 @@ impl Vfs for LocalVfs {
         Box::pin(async move { self.extent(path, extent) })
     }
 
-    /// Reads the files on all cores.
+    /// Reads the files on all cores. Opens the root only once.
     fn fetch_many<'a>(&'a self, files: &'a [(&'a str, Extent<'a>)]) -> BoxStream<'a, Result<Content>> {
-        let fetch = move || match Cpu::default().try_map(files, |(path, extent)| Ok(self.extent(path, *extent))) {
-            Ok(fetched) => fetched,
-            Err(e) => vec![Err(e)],
+        let fetch = move || {
+            let batch = Self {
+                root: self.root.kept_open(),
+                handles: Arc::clone(&self.handles),
+            };
+            let one = |(path, extent): &(&str, Extent<'_>)| Ok(batch.extent(path, *extent));
+            Cpu::default().try_map(files, one).unwrap_or_else(|e| vec![Err(e)])
         };
         stream::once(async move { stream::iter(fetch()) }).flatten().boxed()
     }

@@ -6,6 +6,7 @@
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
@@ -38,17 +39,36 @@ pub struct LocalEntry {
 
 /// A folder on the local disk. Names in it are relative and separated by `/`; the empty name is the folder itself.
 #[derive(Debug, Clone)]
-pub struct LocalRoot(PathBuf);
+pub struct LocalRoot {
+    path: PathBuf,
+    /// The folder, if it stays open between calls.
+    dir: Option<Arc<Dir>>,
+}
 
 impl LocalRoot {
     /// The folder at `path`, which may be a link and need not exist yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self(path.into())
+        let path = path.into();
+        Self { path, dir: None }
+    }
+
+    /// The same folder, kept open for many calls in a row. A folder that takes its place meanwhile is not seen.
+    pub(super) fn kept_open(&self) -> Self {
+        // If this fails, each call will fail with its own error.
+        let dir = self.opened().ok();
+        Self { dir, ..self.clone() }
+    }
+
+    fn opened(&self) -> io::Result<Arc<Dir>> {
+        match &self.dir {
+            Some(dir) => Ok(Arc::clone(dir)),
+            None => Dir::open_ambient_dir(&self.path, ambient_authority()).map(Arc::new),
+        }
     }
 
     /// The path of the folder.
     pub(super) fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     /// Opens the regular file `name` for reading. Also returns its size in bytes.
@@ -100,7 +120,7 @@ impl LocalRoot {
     fn linked(&self, name: &str) -> Option<LocalKind> {
         match self.kind(name) {
             Ok((kind, _)) => Some(kind),
-            Err(e) if is_outside(&e) => Some(LocalKind::Outside(self.0.join(name).metadata().ok()?.is_dir())),
+            Err(e) if is_outside(&e) => Some(LocalKind::Outside(self.path.join(name).metadata().ok()?.is_dir())),
             Err(_) => None,
         }
     }
@@ -114,7 +134,7 @@ impl LocalRoot {
     pub(super) fn folder_made(&self, name: &str) -> io::Result<Dir> {
         match self.folder(name) {
             Err(e) if e.kind() == ErrorKind::NotFound && name.is_empty() => {
-                fs::create_dir_all(&self.0)?;
+                fs::create_dir_all(&self.path)?;
                 self.folder(name)
             }
             Err(e) if e.kind() == ErrorKind::NotFound => {
@@ -139,7 +159,7 @@ impl LocalRoot {
 
     /// Runs `open` with the root folder and the path of `name` in it.
     fn within<T>(&self, name: &str, open: impl Fn(&Dir, &Path) -> io::Result<T>) -> io::Result<T> {
-        let dir = Dir::open_ambient_dir(&self.0, ambient_authority())?;
+        let dir = self.opened()?;
         match open(&dir, Path::new(if name.is_empty() { "." } else { name })) {
             // cap-std refuses all absolute links, even those that lead back in.
             Err(e) if leads_out(&e) => open(&dir, &self.without_links(name)?),
@@ -149,8 +169,8 @@ impl LocalRoot {
 
     /// The path of `name` in the folder with all links resolved.
     fn without_links(&self, name: &str) -> io::Result<PathBuf> {
-        let real = self.0.join(name).canonicalize()?;
-        let root = self.0.canonicalize()?;
+        let real = self.path.join(name).canonicalize()?;
+        let root = self.path.canonicalize()?;
         match real.strip_prefix(&root) {
             Ok(inside) if inside.as_os_str().is_empty() => Ok(".".into()),
             Ok(inside) => Ok(inside.to_owned()),

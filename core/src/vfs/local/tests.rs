@@ -199,6 +199,12 @@ mod links {
             refused(block_on(vfs.read_tail(file, 1)));
             refused(block_on(vfs.size(file)));
             refused(vfs.open(file).map(drop));
+            // A batch keeps the root open.
+            let batch = ["inner/f".to_owned(), file.to_owned()];
+            let mut tails = block_on(vfs.read_tails(&batch, 1));
+            refused(tails.pop().unwrap());
+            assert!(tails.pop().unwrap().is_ok());
+            refused(block_on(vfs.read_files(&[(file.into(), vec![0..1])])));
         }
         let some = || vec![Bytes::from_static(b"changed")];
         for folder in ["folder", "relative"] {
