@@ -151,7 +151,7 @@ impl Context {
         };
         let commit = transaction.hold()?;
         let mut state = transaction.state();
-        // What a creation commits is invisible until it is published.
+        // Commits of a creation are invisible until it is published.
         state.committed |= transaction.0.creation.is_none() || state.published;
         for folder in folders {
             state.drafts.remove(folder);

@@ -1,4 +1,4 @@
-//! What some stores can do, and others cannot.
+//! Abilities that only some stores have.
 
 use std::io::IoSliceMut;
 use std::ops::Range;
@@ -8,8 +8,8 @@ use bytes::Bytes;
 use super::{BoxFuture, Vfs};
 use crate::error::Result;
 
-/// What a store can do beyond the methods of [`Vfs`]. The default is nothing. A store that wraps another one passes on
-/// what holds for itself:
+/// The abilities of a store beyond the methods of [`Vfs`]. By default there are none. A store that wraps another one
+/// passes on those that it keeps:
 ///
 /// ```
 /// # use hyperslab::vfs::{Capabilities, Vfs};

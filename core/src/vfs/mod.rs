@@ -65,10 +65,10 @@ pub(crate) const IN_FLIGHT: usize = 32;
 /// A store of immutable files.
 ///
 /// [`VfsExt`] has the methods that callers use most, such as `read`, `read_all` and `put`. Every implementation passes
-/// the conformance suite. A store that wraps another one forwards every method, [`Vfs::fetch_many`] too if it changes
-/// nothing about reads.
+/// the conformance suite. A store that wraps another one also forwards the methods with a default: otherwise it reads
+/// the files of a batch one by one, and keeps outdated answers.
 pub trait Vfs: Send + Sync + 'static {
-    /// What the store can do beyond these methods.
+    /// Further abilities of the store.
     fn capabilities(&self) -> Capabilities<'_>;
 
     /// Reads bytes of a file, its size, or both.
@@ -120,7 +120,7 @@ pub enum Extent<'a> {
     Size,
 }
 
-/// What [`Vfs::fetch`] has read.
+/// The result of [`Vfs::fetch`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Content {
     /// The size of the file in bytes. Only for [`Extent::Tail`] and [`Extent::Size`].
@@ -172,7 +172,7 @@ impl Content {
     }
 }
 
-/// What a write does if the file exists.
+/// Whether a write may replace a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteMode {
     /// Fails with `AlreadyExists`.
@@ -181,7 +181,7 @@ pub enum WriteMode {
     Replace,
 }
 
-/// What to remove.
+/// Selects the object to remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deletion {
     /// A file.
