@@ -5,12 +5,12 @@ export { DirectoryStore, OpfsStore } from "./directory.js";
 export { HttpStore, type HttpOptions, type Listing, type RequestEvent } from "./http.js";
 export {
   kindOf, members, open, TileArray,
-  type Attr, type CallOptions, type Dim, type Extreme, type FragmentInfo, type Member, type Timestamp, type OpenOptions,
+  type Attr, type CallOptions, type CoordinateOf, type Dim, type DimOf, type Extreme, type FragmentInfo, type Member, type Timestamp, type OpenOptions,
 } from "./array.js";
 export { slice, type AxisSelection, type Coordinate, type Ranges, type Selection, type Slice } from "./select.js";
 export { get, Query, query, type Chunk, type Columns, type GetOptions, type Order, type QueryOptions } from "./read.js";
 export { consolidate, deleteCells, vacuum, type ConsolidateOptions, type DeletedCells, type DeleteOptions, type Mode, type VacuumOptions } from "./maintain.js";
-export { create, put, writeManifest, type CreateOptions, type PutData, type PutOptions, type SchemaInput } from "./write.js";
+export { create, put, writeManifest, type CreateOptions, type FieldsOf, type PutData, type PutOptions, type SchemaInput } from "./write.js";
 export { Mount, mount, type Stat } from "./mount.js";
 export { asZarrita, type ZarrRange, type ZarrStore } from "./zarr.js";
-export { Column, type ColumnInput, type DataType, type TypedArray, type Value } from "./values.js";
+export { Column, type ArrayOf, type ColumnInput, type DataType, type Fields, type TypedArray, type Value, type ValueOf } from "./values.js";

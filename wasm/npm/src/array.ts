@@ -6,7 +6,7 @@ import { record } from "./exact.js";
 import { HttpStore, type HttpOptions, type RequestEvent } from "./http.js";
 import type { Engine, EngineArray } from "./messages.js";
 import type { Store } from "./store.js";
-import { Column, type DataType, type RawColumn, type TypedArray, type Value } from "./values.js";
+import { Column, type DataType, type Fields, type RawColumn, type TypedArray, type Value } from "./values.js";
 
 /** A time: milliseconds since 1970, or a `Date`. `Infinity` is the end of time. */
 export type Timestamp = number | bigint | Date;
@@ -37,19 +37,25 @@ export interface Pooled {
   engine(store: Store): Engine;
 }
 
-/** A dimension of an array. */
-export interface Dim {
+/** A coordinate of a dimension of the type `T`: bigint for 64-bit integers, dates and times. */
+export type CoordinateOf<T extends DataType> = T extends "int64" | "uint64" | `datetime_${string}` | `time_${string}` ? bigint : number;
+
+/** A dimension of the type `T`. */
+export interface DimOf<T extends DataType> {
   readonly name: string;
-  readonly type: DataType;
+  readonly type: T;
   readonly cell: number | "var";
   /**
-   * The lowest and the highest coordinate; bigint for 64-bit types, absent for strings. If the array has a current
-   * domain, these are its ends. It can grow to `schema.dimensions[…].domain`.
+   * The lowest and the highest coordinate; absent for strings. If the array has a current domain, these are its ends.
+   * It can grow to `schema.dimensions[…].domain`.
    */
-  readonly domain?: readonly [number | bigint, number | bigint];
+  readonly domain?: readonly [CoordinateOf<T>, CoordinateOf<T>];
   /** The tile extent, in coordinates. */
   readonly tile?: number;
 }
+
+/** A dimension of an array. `type` says of which type the coordinates are. */
+export type Dim = { [T in DataType]: DimOf<T> }[DataType];
 
 /** An attribute of an array. */
 export interface Attr {
@@ -78,12 +84,14 @@ export interface FragmentInfo {
 export type Extreme = number | bigint | string;
 
 /** A snapshot of an array. To see later writes, use {@link TileArray.at} or `open`. */
-export class TileArray {
+export class TileArray<F extends Fields = Fields> {
+  /** The types of the fields, for the compiler alone. */
+  declare readonly fields?: F;
   readonly kind: "dense" | "sparse";
   readonly dims: readonly Dim[];
   readonly attrs: readonly Attr[];
-  /** The number of cells along each dimension of a dense array, in its `domain`. */
-  readonly shape: readonly number[] | undefined;
+  /** The number of cells along each dimension of a dense array, in its `domain`. Empty for sparse arrays. */
+  readonly shape: readonly number[];
 
   /** The engine's array. @internal */
   readonly raw: EngineArray;
@@ -100,15 +108,24 @@ export class TileArray {
     this.dims = (JSON.parse(raw.dims()) as RawDim[]).map(dim);
     this.attrs = (JSON.parse(raw.attrs()) as (Attr & { enumeration: string | null })[]).map(attr);
     this.kind = (this.schema as { type: "dense" | "sparse" }).type;
-    this.shape = this.kind === "dense" ? this.dims.map(({ domain }) => (domain ? Number(BigInt(domain[1]) - BigInt(domain[0])) + 1 : 0)) : undefined;
+    this.shape = this.kind === "dense" ? this.dims.map(({ domain }) => (domain ? Number(BigInt(domain[1]) - BigInt(domain[0])) + 1 : 0)) : [];
   }
 
   /** @internal */
-  static async open(store: Store, path: string, options: OpenOptions): Promise<TileArray> {
+  static async open<F extends Fields>(store: Store, path: string, options: OpenOptions): Promise<TileArray<F>> {
     const [start, end] = timeRange(options.at);
     const { key, pool, signal } = options;
     const raw = await within(store, signal, async (aborted) => engineOf(store, pool).open(path, start, end, key, aborted));
-    return new TileArray(raw, store, path, key, pool);
+    return new TileArray<F>(raw, store, path, key, pool);
+  }
+
+  /**
+   * Whether the array has these fields with these types. If so, TypeScript knows the types of what is read from it:
+   * `if (array.is({ elevation: "float32" }))`.
+   */
+  is<const G extends Fields>(fields: G): this is TileArray<G> {
+    const own = new Map<string, DataType>([...this.dims, ...this.attrs].map(({ name, type }) => [name, type]));
+    return Object.entries(fields).every(([name, type]) => own.get(name) === type);
   }
 
   /** The schema as `hyperslab schema` prints it, without the values of enumerations. */
@@ -117,7 +134,7 @@ export class TileArray {
   }
 
   /** The same array as of another time. */
-  async at(at: Timestamp | readonly [Timestamp, Timestamp], { signal }: CallOptions = {}): Promise<TileArray> {
+  async at(at: Timestamp | readonly [Timestamp, Timestamp], { signal }: CallOptions = {}): Promise<TileArray<F>> {
     const [start, end] = timeRange(at);
     const raw = await call(signal, (aborted) => this.raw.at(start, end, aborted));
     return new TileArray(raw, this.store, this.path, this.key, this.pool);
@@ -159,8 +176,11 @@ export class TileArray {
   }
 }
 
-/** Opens the array at a URL or in a store. */
-export async function open(source: string | URL | Store, options: OpenOptions = {}): Promise<TileArray> {
+/**
+ * Opens the array at a URL or in a store. If you know its fields, say so, and TypeScript knows the types of what you
+ * read: `open<{ elevation: "float32" }>(url)`. They are not checked; {@link TileArray.is} checks them.
+ */
+export async function open<F extends Fields = Fields>(source: string | URL | Store, options: OpenOptions = {}): Promise<TileArray<F>> {
   return TileArray.open(storeOf(source, options), options.path ?? "", options);
 }
 
@@ -291,7 +311,7 @@ interface RawDim { name: string; type: DataType; cell: number | "var"; domain: R
 
 function dim({ name, type, cell, domain, tile }: RawDim): Dim {
   const range = domain && ([extreme(domain[0], type), extreme(domain[1], type)] as unknown as [number | bigint, number | bigint]);
-  return { name, type, cell, ...(range ? { domain: range } : {}), ...(tile === null ? {} : { tile }) };
+  return { name, type, cell, ...(range ? { domain: range } : {}), ...(tile === null ? {} : { tile }) } as Dim;
 }
 
 function attr({ enumeration, ...rest }: Attr & { enumeration: string | null }): Attr {

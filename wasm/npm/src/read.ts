@@ -3,7 +3,7 @@ import { call, init, toHyperslabError } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { record } from "./exact.js";
 import { rangesJson, selectionJson, type Ranges, type Selection } from "./select.js";
-import { arrayOf, Column, type RawColumn, type TypedArray, type Value } from "./values.js";
+import { arrayOf, Column, type ArrayOf, type DataType, type Fields, type RawColumn, type TypedArray, type ValueOf } from "./values.js";
 import type { EngineBatches } from "./messages.js";
 
 /** The order of cells in a box: row-major (the first index varies slowest) or column-major. */
@@ -15,9 +15,10 @@ export function orderOf(order: Order = "row"): Order {
   throw new HyperslabError("InvalidArgument", `unknown order '${String(order)}'; use row or col`);
 }
 
-/** A box of cells of one attribute, as a strided view: `data[i * stride[0] + j * stride[1] + …]`. */
-export interface Chunk<Data extends TypedArray = TypedArray> {
-  readonly data: Data;
+/** A box of cells of one field, as a strided view: `data[i * stride[0] + j * stride[1] + …]`. */
+export interface Chunk<T extends DataType = DataType> {
+  readonly type: T;
+  readonly data: ArrayOf<T>;
   readonly shape: number[];
   readonly stride: number[];
   /** The order of the cells in `data`. */
@@ -27,11 +28,11 @@ export interface Chunk<Data extends TypedArray = TypedArray> {
   /** For nullable attributes: 1 for a value, 0 for null. */
   readonly validity?: Uint8Array;
   /** The cell at these indices. Text is a string, null is `null`. */
-  at(...index: number[]): Value;
+  at(...index: number[]): ValueOf<T>;
 }
 
 export interface GetOptions extends CallOptions {
-  /** The attributes or dimensions to read. One name gives a chunk, a list gives a record of chunks. */
+  /** The attributes or dimensions to read. One name gives a chunk, a list gives a record of chunks. Default: the only attribute. */
   attrs?: string | readonly string[];
   /** The order of the cells. Default: `"row"`. */
   order?: Order;
@@ -48,24 +49,35 @@ export interface GetOptions extends CallOptions {
 interface RawResult { columns: RawColumn[]; cells: number; shape?: number[]; single?: boolean[] }
 
 /**
- * Reads a box of a dense array. Dimensions with one selected coordinate are dropped. Without `attrs`, an array with one
- * attribute gives a chunk, an array with several gives a record of chunks.
+ * Reads a box of a dense array. Dimensions with one selected coordinate are dropped. Without `attrs`, the array must
+ * have one attribute, or the selection name one.
  */
-export async function get(array: TileArray, selection: Selection | undefined, options: GetOptions & { attrs: string }): Promise<Chunk>;
-export async function get(array: TileArray, selection: Selection | undefined, options: GetOptions & { attrs: readonly string[] }): Promise<Record<string, Chunk>>;
-export async function get(array: TileArray, selection?: Selection, options?: GetOptions): Promise<Chunk | Record<string, Chunk>>;
+export async function get<F extends Fields, N extends keyof F & string>(array: TileArray<F>, selection: Selection | undefined, options: GetOptions & { attrs: N }): Promise<Chunk<F[N]>>;
+export async function get<F extends Fields, N extends keyof F & string>(array: TileArray<F>, selection: Selection | undefined, options: GetOptions & { attrs: readonly N[] }): Promise<{ [Name in N]: Chunk<F[Name]> }>;
+export async function get<F extends Fields>(array: TileArray<F>, selection?: Selection, options?: GetOptions & { attrs?: undefined }): Promise<Chunk<F[keyof F]>>;
 export async function get(array: TileArray, selection?: Selection, options: GetOptions = {}): Promise<Chunk | Record<string, Chunk>> {
   if (array.kind !== "dense") throw new HyperslabError("InvalidArgument", "the array is sparse; use query()");
   const { attrs, where, out, signal } = options;
   const order = orderOf(options.order);
   const named = attrs === undefined ? undefined : typeof attrs === "string" ? [attrs] : [...attrs];
   const json = selectionJson(selection, array.dims);
-  if (out) fits(out, array, named ?? (typeof selection === "string" ? selection.split("@").slice(0, -1) : []));
+  const inText = typeof selection === "string" ? selection.split("@").slice(0, -1) : [];
+  if (!named && inText.length === 0) refuseSeveral(array.attrs.map(({ name }) => name));
+  if (out) fits(out, array, named ?? inText);
   const room = out && new Uint8Array(out.buffer as ArrayBuffer, out.byteOffset, out.byteLength);
   const result = await call(signal, (aborted) => array.raw.get(json, named, order, where, room, aborted)) as RawResult;
   const chunks = result.columns.map((raw) => [raw.name, chunk(raw, result, order, out)] as const);
-  const one = typeof attrs === "string" || (attrs === undefined && array.attrs.length === 1 && chunks.length === 1);
-  return one && chunks[0] ? chunks[0][1] : record(chunks);
+  if (named && typeof attrs !== "string") return record(chunks);
+  refuseSeveral(chunks.map(([name]) => name));
+  const [first] = chunks;
+  if (!first) throw new HyperslabError("InvalidArgument", "the selection names no attribute; name one in `attrs`");
+  return first[1];
+}
+
+/** Refuses several attributes where the result is one chunk. */
+function refuseSeveral(names: readonly string[]): void {
+  if (names.length < 2) return;
+  throw new HyperslabError("InvalidArgument", `the result would have ${names.length} attributes; name one in \`attrs\`, or several as a list: ${JSON.stringify(names)}`);
 }
 
 /** Checks that `out` has the type of the fields `names`; of every attribute if no field has such a name. */
@@ -79,6 +91,7 @@ function fits(out: TypedArray, { attrs, dims }: TileArray, names: readonly strin
 
 function chunk(raw: RawColumn, { shape = [], single = [] }: RawResult, order: Order, out?: TypedArray): Chunk {
   const column = new Column(raw);
+  const { type } = column;
   const data = out ?? column.values;
   const cells = shape.filter((_, i) => !single[i]);
   const stride = strides(cells, order);
@@ -88,9 +101,9 @@ function chunk(raw: RawColumn, { shape = [], single = [] }: RawResult, order: Or
     return column.at(index.reduce((sum, i, axis) => sum + i * (stride[axis] ?? 0), 0));
   };
   const extra = { ...(column.offsets ? { offsets: column.offsets } : {}), ...(column.validity ? { validity: column.validity } : {}) };
-  if (raw.cell <= 1) return { data, shape: cells, stride, order, at, ...extra };
+  if (raw.cell <= 1) return { type, data, shape: cells, stride, order, at, ...extra };
   // Several values per cell are a last axis, which varies fastest.
-  return { data, shape: [...cells, raw.cell], stride: [...stride.map((s) => s * raw.cell), 1], order, at, ...extra };
+  return { type, data, shape: [...cells, raw.cell], stride: [...stride.map((s) => s * raw.cell), 1], order, at, ...extra };
 }
 
 function strides(shape: number[], order: Order): number[] {
@@ -104,13 +117,13 @@ function strides(shape: number[], order: Order): number[] {
   return stride;
 }
 
-export interface QueryOptions extends CallOptions {
+export interface QueryOptions<N extends string = string> extends CallOptions {
   /** Closed ranges by dimension. Default: the whole domain. */
   ranges?: Ranges;
   /** A condition such as `"mag >= 4.5 and place != 'Alaska'"`. Other cells are left out; in dense arrays they get the fill value. */
   where?: string;
   /** The attributes and dimensions to read. Default: all. */
-  attrs?: string | readonly string[];
+  attrs?: N | readonly N[];
   /** The order of the cells. Default: `"unordered"`. */
   order?: "unordered" | "row" | "col" | "global";
   /** The approximate size of a batch in bytes. */
@@ -118,17 +131,17 @@ export interface QueryOptions extends CallOptions {
 }
 
 /** Cells: their number, and a column for each field. The columns are separate because a field may have any name. */
-export interface Columns {
+export interface Columns<F extends Fields = Fields> {
   readonly length: number;
-  readonly columns: { readonly [field: string]: Column };
+  readonly columns: { readonly [Name in keyof F]: Column<F[Name]> };
 }
 
 /** A read of cells: all at once with `columns()`, or in batches with `for await`. */
-export class Query implements AsyncIterable<Columns> {
-  constructor(private readonly array: TileArray, private readonly options: QueryOptions) {}
+export class Query<F extends Fields = Fields> implements AsyncIterable<Columns<F>> {
+  constructor(private readonly array: TileArray<F>, private readonly options: QueryOptions) {}
 
   /** Reads all cells. */
-  async columns(): Promise<Columns> {
+  async columns(): Promise<Columns<F>> {
     if (this.array.kind === "dense") {
       // The size is known in advance, so a result that is too large fails before anything is read.
       const { order = "unordered", where, signal } = this.options;
@@ -156,7 +169,7 @@ export class Query implements AsyncIterable<Columns> {
     return { columns: named.map(empty), cells: 0 };
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<Columns> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<Columns<F>> {
     for await (const batch of this.batches(16 * 2 ** 20)) yield columns(batch);
   }
 
@@ -201,12 +214,12 @@ export class Query implements AsyncIterable<Columns> {
 }
 
 /** Reads cells of a sparse array, or of a dense array with its coordinates. */
-export function query(array: TileArray, options: QueryOptions = {}): Query {
-  return new Query(array, options);
+export function query<F extends Fields, N extends keyof F & string = keyof F & string>(array: TileArray<F>, options: QueryOptions<N> = {}): Query<Pick<F, N>> {
+  return new Query(array as unknown as TileArray<Pick<F, N>>, options);
 }
 
-function columns({ columns, cells }: RawResult): Columns {
-  return { length: cells, columns: record(columns.map((raw) => [raw.name, new Column(raw)])) };
+function columns<F extends Fields>({ columns, cells }: RawResult): Columns<F> {
+  return { length: cells, columns: record(columns.map((raw) => [raw.name, new Column(raw)])) as Columns<F>["columns"] };
 }
 
 /** Concatenates batches. */

@@ -11,8 +11,28 @@ export type TypedArray =
   | Int8Array | Int16Array | Int32Array | BigInt64Array | Uint8Array | Uint16Array | Uint32Array | BigUint64Array
   | Float32Array | Float64Array;
 
+/** The typed array that holds values of the type `T`: 64-bit integers, dates and times are bigint. */
+export type ArrayOf<T extends DataType> = T extends keyof Arrays ? Arrays[T] : T extends `datetime_${string}` | `time_${string}` ? BigInt64Array : Uint8Array;
+
+interface Arrays {
+  int8: Int8Array; int16: Int16Array; int32: Int32Array; int64: BigInt64Array;
+  uint8: Uint8Array; uint16: Uint16Array; uint32: Uint32Array; uint64: BigUint64Array;
+  float32: Float32Array; float64: Float64Array;
+  string_utf16: Uint16Array; string_ucs2: Uint16Array; string_utf32: Uint32Array; string_ucs4: Uint32Array;
+}
+
+/** The fields of an array, attributes and dimensions: their types by name. */
+export type Fields = Readonly<Record<string, DataType>>;
+
 /** The value of a cell: `null` for null, a typed array if a cell has several values. */
 export type Value = number | bigint | string | boolean | null | TypedArray;
+
+/** The value of a cell of the type `T`. */
+export type ValueOf<T extends DataType> =
+  | null | ArrayOf<T>
+  | (T extends `string_${string}` | "char" | "geom_wkt" ? string
+    : T extends "bool" ? boolean
+    : T extends "int64" | "uint64" | `datetime_${string}` | `time_${string}` ? bigint : number);
 
 type Constructor = { new (buffer: ArrayBuffer, offset?: number, length?: number): TypedArray; readonly BYTES_PER_ELEMENT: number; readonly name: string };
 
@@ -48,13 +68,13 @@ export interface RawColumn {
 }
 
 /** The cells of one field. */
-export class Column {
+export class Column<T extends DataType = DataType> {
   readonly name: string;
-  readonly type: DataType;
+  readonly type: T;
   /** Values per cell, or `"var"` for variable-length cells. */
   readonly cell: number | "var";
   /** The values of all cells. */
-  readonly values: TypedArray;
+  readonly values: ArrayOf<T>;
   /** For variable-length cells: where each starts in `values`, and where the last one ends. */
   readonly offsets: Uint32Array | undefined;
   /** For nullable fields: 1 for a value, 0 for null. */
@@ -66,16 +86,20 @@ export class Column {
     const Typed = arrayOf(raw.type);
     const size = Typed.BYTES_PER_ELEMENT;
     this.name = raw.name;
-    this.type = raw.type;
+    this.type = raw.type as T;
     this.cell = raw.cell === 0 ? "var" : raw.cell;
-    this.values = new Typed(raw.data.buffer as ArrayBuffer, raw.data.byteOffset, raw.data.byteLength / size);
+    this.values = new Typed(raw.data.buffer as ArrayBuffer, raw.data.byteOffset, raw.data.byteLength / size) as ArrayOf<T>;
     this.offsets = size === 1 ? raw.offsets : raw.offsets?.map((o) => o / size);
     this.validity = raw.validity;
     this.length = this.offsets ? this.offsets.length - 1 : this.values.length / raw.cell;
   }
 
   /** The cell at `index`. Text is a string, null is `null`, several values are a typed array. */
-  at(index: number): Value {
+  at(index: number): ValueOf<T> {
+    return this.cellAt(index) as ValueOf<T>;
+  }
+
+  private cellAt(index: number): Value {
     if (index < 0 || index >= this.length) throw new RangeError(`cell ${index} is outside a column of ${this.length} cells`);
     if (this.validity && !this.validity[index]) return null;
     if (this.cell === 1 && !isText(this.type)) {
@@ -89,7 +113,7 @@ export class Column {
     return isText(this.type) ? text(values, this.type, this.cell) : values;
   }
 
-  *[Symbol.iterator](): Generator<Value> {
+  *[Symbol.iterator](): Generator<ValueOf<T>> {
     for (let i = 0; i < this.length; i += 1) yield this.at(i);
   }
 }

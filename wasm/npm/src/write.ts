@@ -4,7 +4,7 @@ import { HyperslabError } from "./errors.js";
 import { refuseRounded } from "./exact.js";
 import { selectionJson, type Selection } from "./select.js";
 import type { Store } from "./store.js";
-import { encode, type ColumnInput, type DataType } from "./values.js";
+import { encode, type ColumnInput, type DataType, type Fields } from "./values.js";
 import { orderOf, type Chunk, type Order } from "./read.js";
 
 type FilterInput = string | readonly [string, Record<string, unknown>] | { name: string; [option: string]: unknown };
@@ -30,8 +30,13 @@ export interface CreateOptions {
   key?: Uint8Array;
 }
 
+/** The fields of an array with the schema `S`. */
+export type FieldsOf<S> = S extends SchemaInput
+  ? { readonly [Field in S["attrs"][number] | S["dims"][number] as Field["name"]]: Field["type"] }
+  : Fields;
+
 /** Creates an array at a URL or in a store, and opens it. `schema` may be the `schema` of another array. */
-export async function create(place: string | URL | Store, schema: SchemaInput | Record<string, unknown>, options: CreateOptions = {}): Promise<TileArray> {
+export async function create<const S extends SchemaInput | Record<string, unknown>>(place: string | URL | Store, schema: S, options: CreateOptions = {}): Promise<TileArray<FieldsOf<S>>> {
   const { path = "", at = Date.now(), key } = options;
   const store = storeOf(place);
   const json = JSON.stringify(schemaJson(schema), (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value));

@@ -272,7 +272,7 @@ test("text, nulls and several values per cell can be read and written", async ()
     list: [Int16Array.of(1, 2), Int16Array.of(), Int16Array.of(-3)],
   };
   const { array } = await written(schema, data);
-  const read = await get(array);
+  const read = await get(array, null, { attrs: array.attrs.map(({ name }) => name) });
   assert.deepEqual([0, 1, 2].map((i) => read.text.at(i)), data.text);
   assert.deepEqual([0, 1, 2].map((i) => read.maybe.at(i)), data.maybe);
   assert.deepEqual(read.maybe.validity, Uint8Array.of(1, 0, 1));
@@ -343,7 +343,7 @@ test("a result that does not fit in memory is refused early, but can be read in 
   const refused = (e) => e.code === "LimitExceeded" && /select fewer.*read in batches/.test(e.message);
   const until = (last) => Object.fromEntries(wide.dims.map(({ name }) => [name, [0, last]]));
   // Results that are too large to count, and too large for memory: values, offsets of text, coordinates.
-  for (const [ranges, asked] of [[undefined, undefined], [until(2 ** 20), undefined], [until(1000), "a"], [until(700), "s"], [until(700), "x"]]) {
+  for (const [ranges, asked] of [[undefined, ["a", "s"]], [until(2 ** 20), ["a", "s"]], [until(1000), "a"], [until(700), "s"], [until(700), "x"]]) {
     for (const batchBytes of [undefined, 1e6]) await assert.rejects(query(wide, { ranges, attrs: asked, batchBytes }).columns(), refused);
     await assert.rejects(get(wide, ranges, { attrs: asked }), refused);
   }
@@ -486,7 +486,11 @@ test("fields may have the names of a column's or a chunk's properties", async ()
   const attrs = ["data", "shape"].map((name) => ({ name, type: "int32" }));
   const dense = await create(new MemoryStore(), { type: "dense", dims, attrs }, { at: 1 });
   await put(dense, [[0, 1]], { data: Int32Array.of(1, 2), shape: Int32Array.of(3, 4) });
-  const chunks = await get(await dense.at(Infinity), [[0, 1]]);
+  const chunks = await get(await dense.at(Infinity), [[0, 1]], { attrs: ["data", "shape"] });
+  const several = { code: "InvalidArgument", message: /2 attributes; name one in `attrs`, or several as a list: \["data","shape"\]/ };
+  await assert.rejects(get(dense), several);
+  await assert.rejects(get(dense, "data,shape@0:2"), several);
+  assert.equal((await get(await dense.at(Infinity), "shape@0:2")).at(0), 3);
   assert.deepEqual([chunks.data.data, chunks.shape.data], [Int32Array.of(1, 2), Int32Array.of(3, 4)]);
   const alone = await create(new MemoryStore(), { type: "dense", dims, attrs: [attrs[0]] }, { at: 1 });
   await put(alone, [[0, 1]], chunks.data);

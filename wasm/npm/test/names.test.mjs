@@ -18,7 +18,7 @@ test("fields may have any name, even that of a property", async () => {
   assert.deepEqual(Object.keys(found.columns).sort(), [...names, "hasOwnProperty"].sort());
   names.forEach((name, i) => assert.deepEqual([...found.columns[name]], [i + 10, i], name));
   for await (const batch of query(await sparse.at(5))) assert.deepEqual([batch.length, batch.columns.length.at(0)], [2, 10]);
-  const chunks = await get(await dense.at(5), { hasOwnProperty: [3, 4] });
+  const chunks = await get(await dense.at(5), { hasOwnProperty: [3, 4] }, { attrs: names });
   names.forEach((name, i) => assert.deepEqual([...chunks[name].data], [i + 10, i], name));
   // There are no columns for other names, and inherited properties of objects select no dimension.
   const some = await query(await sparse.at(5), { attrs: ["shape"] }).columns();

@@ -55,10 +55,10 @@ test("a pool reads the same cells", async () => {
     }
     const [here, there] = [await open(store, { path: "dense" }), await open(store, { path: "dense", pool })];
     const boxes = Array.from({ length: 40 }, (_, i) => [[i, i + 30], [2 * i, 2 * i + 11]]);
-    const found = await Promise.all(boxes.map((box) => get(there, box)));
+    const found = await Promise.all(boxes.map((box) => get(there, box, { attrs: ["a", "b"] })));
     const told = ({ data, shape, stride, validity }) => ({ data, shape, stride, validity });
     for (const [i, box] of boxes.entries()) {
-      const expected = await get(here, box);
+      const expected = await get(here, box, { attrs: ["a", "b"] });
       for (const name of ["a", "b"]) assert.deepEqual(told(found[i][name]), told(expected[name]));
     }
     const past = await there.at(2);
@@ -109,7 +109,7 @@ test("a write through a pool is visible when the array is opened again", async (
     for (let i = 1; i <= 10; i += 1) {
       await put(array, [[0, 0], [0, 0]], { a: Int32Array.of(i), b: { values: Float64Array.of(i), validity: Uint8Array.of(1) } });
       const now = await open(store, { path: "dense", pool, at: Infinity });
-      assert.equal((await get(now, [0, 0])).b.at(), i);
+      assert.equal((await get(now, [0, 0], { attrs: "b" })).at(), i);
     }
   }, { workers: 2 });
 });
@@ -139,10 +139,10 @@ test("errors from workers keep their code", async () => {
   await pooled(async (pool) => {
     await assert.rejects(open(store, { path: "nothing", pool }), (e) => e.name === "HyperslabError" && e.code === "NotFound");
     const array = await open(store, { path: "dense", pool });
-    await assert.rejects(get(array, [[0, 200], [0, 1]]), (e) => e.code === "InvalidArgument");
+    await assert.rejects(get(array, [[0, 200], [0, 1]], { attrs: "a" }), (e) => e.code === "InvalidArgument");
     await assert.rejects(query(array, { where: "nothing > 3" }).columns(), (e) => e.code === "InvalidArgument" && /nothing/.test(e.message));
     const reason = new Error("enough");
-    await assert.rejects(get(array, null, { signal: AbortSignal.abort(reason) }), reason);
+    await assert.rejects(get(array, null, { attrs: "a", signal: AbortSignal.abort(reason) }), reason);
     const controller = new AbortController();
     const read = get(array, null, { attrs: "a", signal: controller.signal });
     controller.abort(reason);
@@ -245,7 +245,7 @@ test("calls of a closed pool fail with a clear error", async () => {
   const read = get(array, null, { attrs: "a" });
   pool.close();
   await assert.rejects(read, (e) => e.code === "Cancelled");
-  await assert.rejects(get(array, null), (e) => e.code === "Cancelled" && /closed/.test(e.message));
+  await assert.rejects(get(array, null, { attrs: "a" }), (e) => e.code === "Cancelled" && /closed/.test(e.message));
   await assert.rejects(open(store, { path: "dense", pool }), (e) => e.code === "Cancelled");
 });
 
