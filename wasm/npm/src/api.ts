@@ -8,7 +8,8 @@ export {
   type Attr, type CallOptions, type CoordinateOf, type Dim, type DimOf, type Extreme, type FragmentInfo, type Member, type Timestamp, type OpenOptions,
 } from "./array.js";
 export { slice, type AxisSelection, type Coordinate, type Ranges, type Selection, type Slice } from "./select.js";
-export { get, Query, query, type Chunk, type Columns, type GetOptions, type Order, type QueryOptions } from "./read.js";
+export { get, type Chunk, type GetOptions, type Order } from "./get.js";
+export { query, Query, type Columns, type QueryOptions } from "./query.js";
 export { consolidate, deleteCells, vacuum, type ConsolidateOptions, type DeletedCells, type DeleteOptions, type Mode, type VacuumOptions } from "./maintain.js";
 export { create, put, writeManifest, type CreateOptions, type FieldsOf, type PutData, type PutOptions, type SchemaInput } from "./write.js";
 export { Mount, mount, type Stat } from "./mount.js";

@@ -174,7 +174,7 @@ export class HttpStore implements Store {
   }
 
   private async request(url: string, ask: Ask, signal: AbortSignal): Promise<Answer | undefined> {
-    for (let tried = 1; ; tried += 1) {
+    for (let tried = 1, busy = false; ; tried += 1) {
       try {
         return await this.gate.pass(signal, () => this.once(url, ask, signal));
       } catch (error) {
@@ -183,8 +183,10 @@ export class HttpStore implements Store {
         // The first failure may be a passing one.
         if (!reached && tried === 2 && (await isHidden(url, signal))) throw this.hidden(url, error);
         if (tried === TRIES || (!reached && !url.startsWith("http"))) throw reached ? error : unreachable(url, error);
+        // A busy server needs time. Other failures are reported within a second.
+        busy = error instanceof Busy;
       }
-      await new Promise((resolve) => setTimeout(resolve, 50 * 4 ** tried));
+      await new Promise((resolve) => setTimeout(resolve, busy ? 50 * 4 ** tried : 50 * 2 ** tried));
     }
   }
 
@@ -229,7 +231,7 @@ export class HttpStore implements Store {
       // `getSize` requests the first byte, which an empty file does not have.
       if (response.status === 416 && range?.[1] === 0) return { status: 200, headers: response.headers, body: new Uint8Array() };
       const error = `${redacted(url)}: the server returned ${response.status} ${response.statusText}`;
-      if (response.status >= 500 || response.status === 429) throw new Error(error);
+      if (response.status >= 500 || response.status === 429) throw new Busy(error);
       const cause = refused && !accept ? ": the file is private or missing; some servers do not say which" : "";
       throw new HyperslabError("Io", error + cause);
     }
@@ -251,6 +253,9 @@ export class HttpStore implements Store {
     return { status: response.status, headers: response.headers, body };
   }
 }
+
+/** The server cannot answer now. */
+class Busy extends Error {}
 
 /** A request, and the maximum size of its response. */
 interface Ask {

@@ -31,7 +31,24 @@ export type Selection = readonly AxisSelection[] | { readonly [dimension: string
 /** One or several closed ranges, by dimension name. */
 export type Ranges = { readonly [dimension: string]: readonly [Coordinate, Coordinate] | readonly (readonly [Coordinate, Coordinate])[] };
 
-type Dims = readonly { readonly name: string; readonly type: string }[];
+type End = number | bigint;
+type Dims = readonly { readonly name: string; readonly type: string; readonly domain?: readonly [End, End] }[];
+
+/** The selection for a read, with slices of integers cut at the ends of the domain. */
+export function clamped(selection: Selection | undefined, dims: Dims): Selection | undefined {
+  if (selection === null || typeof selection !== "object" || selection instanceof Date) return selection;
+  const cut = (given: AxisSelection, dim: Dims[number] | undefined): AxisSelection => {
+    if (!dim?.domain || typeof given !== "object" || given === null || !("step" in given)) return given;
+    const [low, high] = dim.domain;
+    const end: End = typeof high === "bigint" ? high + 1n : high + 1;
+    const { start, stop, step } = given;
+    const isInteger = (at: Coordinate | null): at is End => /^u?int/.test(dim.type) && (typeof at === "number" || typeof at === "bigint");
+    return { start: isInteger(start) && start < low ? low : start, stop: isInteger(stop) && stop > end ? end : stop, step };
+  };
+  if (Array.isArray(selection)) return (selection as readonly AxisSelection[]).map((given, i) => cut(given, dims[i]));
+  const named = selection as { readonly [dimension: string]: AxisSelection };
+  return Object.fromEntries(Object.entries(named).map(([name, given]) => [name, cut(given, dims.find((dim) => dim.name === name))]));
+}
 
 export function selectionJson(selection: Selection | undefined, dims: Dims): string {
   if (typeof selection === "string") return JSON.stringify(selection);

@@ -5,7 +5,7 @@ import { refuseRounded } from "./exact.js";
 import { selectionJson, type Selection } from "./select.js";
 import type { Store } from "./store.js";
 import { encode, type ColumnInput, type DataType, type Fields } from "./values.js";
-import { orderOf, type Chunk, type Order } from "./read.js";
+import { orderOf, type Chunk, type Order } from "./get.js";
 
 type FilterInput = string | readonly [string, Record<string, unknown>] | { name: string; [option: string]: unknown };
 

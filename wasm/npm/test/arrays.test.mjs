@@ -367,7 +367,58 @@ test("empty ranges are refused", async () => {
   await refused(get(array, [slice(5, 0, -1)]), /selects nothing|a step must be an integer/);
   await refused(get(array, [[5, 3]]), /dimension 'y': the range 5 to 3 is empty: its end is before its start/);
   await refused(query(array, { ranges: { y: [5, 3] } }).count(), /the range 5 to 3 is empty/);
-  await refused(get(array, [slice(3, 9)]), /the range 3 to 8 is not inside the domain, 0 to 5/);
+  await refused(get(array, [[3, 9]]), /the range 3 to 9 is not inside the domain, 0 to 5/);
+  await refused(put(array, [slice(3, 9)], counted), /the range 3 to 8 is not inside the domain, 0 to 5/);
+  await refused(get(array, [slice(7, 9)]), /selects nothing/);
+});
+
+test("a slice past the ends of the domain is cut there", async () => {
+  const { array } = await written();
+  const whole = await get(array);
+  for (const cut of [[slice(-3, 99)], { y: slice(99), x: slice(-1n, 99n) }, [slice(0, Infinity)]]) assert.deepEqual((await get(array, cut)).data, whole.data);
+  assert.deepEqual((await get(array, [slice(4, 99), null])).shape, [2, whole.shape[1]]);
+});
+
+test("a query with a limit gives its first cells, however it is read", async () => {
+  const n = 1000;
+  const { array } = await written({ ...quakes, capacity: 10 }, {
+    lon: Float64Array.from({ length: n }, (_, i) => (i * 7919) % 180), lat: Float64Array.from({ length: n }, (_, i) => i / 100),
+    mag: Float32Array.from({ length: n }, (_, i) => i), place: Array.from({ length: n }, (_, i) => (i % 3 ? `place ${i}` : null)),
+  });
+  const all = [...(await query(array, { order: "row" }).columns()).columns.place];
+  for (const limit of [0, 1, 7, 999, 1000, 5000]) {
+    const some = await query(array, { order: "row", limit }).columns();
+    assert.deepEqual([some.length, [...some.columns.place]], [Math.min(limit, n), all.slice(0, limit)]);
+    const places = [];
+    for await (const batch of query(array, { order: "row", limit, batchBytes: 500 })) places.push(...batch.columns.place);
+    assert.deepEqual(places, all.slice(0, limit));
+  }
+  await assert.rejects(query(array, { limit: -1 }).columns(), { code: "InvalidArgument" });
+  const dense = await query((await written()).array, { limit: 2 }).columns();
+  assert.equal(dense.length, 2);
+});
+
+test("batches are read ahead of the caller, who may leave the loop", async () => {
+  const { array, store } = await written({ ...quakes, capacity: 10 }, {
+    lon: Float64Array.from({ length: 500 }, (_, i) => i % 180), lat: Float64Array.from({ length: 500 }, (_, i) => i / 100),
+    mag: new Float32Array(500), place: Array(500).fill("x"),
+  });
+  let reads = 0;
+  const counting = { get: (key) => (reads += 1, store.get(key)), list: (prefix) => store.list(prefix) };
+  const counted = await open(counting, { at: [0, Infinity] });
+  let batches = 0;
+  for await (const batch of query(counted, { batchBytes: 500 })) {
+    assert.ok(batch.length > 0);
+    const before = reads;
+    if ((batches += 1) === 3) break;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    if (batches === 1) assert.ok(reads > before, "the next batch is read while the caller works");
+  }
+  const controller = new AbortController();
+  const read = async () => {
+    for await (const batch of query(array, { batchBytes: 500, signal: controller.signal })) controller.abort(new Error(`after ${batch.length > 0}`));
+  };
+  await assert.rejects(read(), /after true/);
 });
 
 test("a mount lists and reads files", async () => {
@@ -404,7 +455,7 @@ test("errors have codes and messages", async () => {
   const code = (expected) => (e) => e instanceof HyperslabError && e.code === expected && e.message.length > 10;
   await assert.rejects(open(new MemoryStore()), code("NotFound"));
   await assert.rejects(create(store, plane), code("AlreadyExists"));
-  await assert.rejects(get(array, [slice(0, 99)]), code("InvalidArgument"));
+  await assert.rejects(get(array, [[0, 99]]), code("InvalidArgument"));
   await assert.rejects(get(array, null, { attrs: "nope" }), code("InvalidArgument"));
   await assert.rejects(query(array, { where: "a >" }).columns(), code("InvalidArgument"));
   await assert.rejects(put(array, null, new Float32Array(24)), code("InvalidArgument"));

@@ -1,0 +1,184 @@
+// Reads cells: of sparse arrays, or of dense arrays with their coordinates.
+import type { TileArray, CallOptions } from "./array.js";
+import { call, init, toHyperslabError } from "./engine.js";
+import { HyperslabError } from "./errors.js";
+import { record } from "./exact.js";
+import type { RawResult } from "./get.js";
+import type { EngineBatches } from "./messages.js";
+import { rangesJson, type Ranges } from "./select.js";
+import { Column, type Fields, type RawColumn } from "./values.js";
+
+export interface QueryOptions<N extends string = string> extends CallOptions {
+  /** Closed ranges by dimension. Default: the whole domain. */
+  ranges?: Ranges;
+  /** A condition such as `"mag >= 4.5 and place != 'Alaska'"`. Other cells are left out; in dense arrays they get the fill value. */
+  where?: string;
+  /** The attributes and dimensions to read. Default: all. */
+  attrs?: N | readonly N[];
+  /** The order of the cells. Default: `"unordered"`. */
+  order?: "unordered" | "row" | "col" | "global";
+  /** The approximate size of a batch in bytes. */
+  batchBytes?: number;
+  /** The maximum number of cells. Default: all. Reading stops once it is reached. */
+  limit?: number;
+}
+
+/** Cells: their number, and a column for each field. The columns are separate because a field may have any name. */
+export interface Columns<F extends Fields = Fields> {
+  readonly length: number;
+  readonly columns: { readonly [Name in keyof F]: Column<F[Name]> };
+}
+
+/** A read of cells: all at once with `columns()`, or in batches with `for await`. */
+export class Query<F extends Fields = Fields> implements AsyncIterable<Columns<F>> {
+  constructor(private readonly array: TileArray<F>, private readonly options: QueryOptions) {}
+
+  /** Reads all cells. */
+  async columns(): Promise<Columns<F>> {
+    const { limit } = this.options;
+    if (this.array.kind === "dense" && limit === undefined) {
+      // The size is known in advance, so a result that is too large fails before anything is read.
+      const { order = "unordered", where, signal } = this.options;
+      return columns(await call(signal, (aborted) => this.array.raw.get(this.ranges(), this.fields(), order, where, undefined, aborted)) as RawResult);
+    }
+    // The engine has at most 4 GiB of memory, and a batch takes several times its size.
+    const found: RawResult[] = [];
+    for await (const batch of this.batches(limit === undefined ? 2 ** 28 : 2 ** 20)) found.push(batch);
+    const [first, ...more] = found;
+    if (!first) return columns(this.nothing());
+    return columns(more.length === 0 ? first : joined(first, found));
+  }
+
+  /** A result without cells. */
+  private nothing(): RawResult {
+    const { dims, attrs } = this.array;
+    const asked = this.fields();
+    const fields = [...dims.map((d) => ({ ...d, nullable: false })), ...attrs];
+    const empty = ({ name, type, cell, nullable }: (typeof fields)[number]): RawColumn => ({
+      name, type, cell: cell === "var" ? 0 : cell, data: new Uint8Array(),
+      ...(cell === "var" ? { offsets: new Uint32Array(1) } : {}),
+      ...(nullable ? { validity: new Uint8Array() } : {}),
+    });
+    const named = asked ? asked.flatMap((name) => fields.find((f) => f.name === name) ?? []) : fields;
+    return { columns: named.map(empty), cells: 0 };
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Columns<F>> {
+    for await (const batch of this.batches(16 * 2 ** 20)) yield columns(batch);
+  }
+
+  /** Counts the cells. */
+  async count(): Promise<number> {
+    const { where, signal } = this.options;
+    return call(signal, (aborted) => this.array.raw.count(this.ranges(), where, aborted));
+  }
+
+  private ranges(): string {
+    return rangesJson(this.options.ranges, this.array.dims);
+  }
+
+  private fields(): string[] | undefined {
+    const { attrs } = this.options;
+    return attrs === undefined ? undefined : [attrs].flat();
+  }
+
+  /** Reads batches, one ahead of the caller. The engine's query is freed however the loop ends. */
+  private async *batches(bytes: number): AsyncGenerator<RawResult> {
+    const { batchBytes = bytes, limit = Infinity, signal } = this.options;
+    if (!(limit >= 0)) throw new HyperslabError("InvalidArgument", `limit must be a number of cells, not ${limit}`);
+    const batches = await this.start(batchBytes);
+    const left = new AbortController();
+    const stop = () => left.abort(signal?.reason);
+    signal?.addEventListener("abort", stop, { once: true });
+    if (signal?.aborted) stop();
+    const ahead = () => {
+      const next = call(left.signal, (aborted) => batches.next(aborted)) as Promise<RawResult | undefined>;
+      // The loop may end before it is awaited.
+      next.catch(() => {});
+      return next;
+    };
+    let missing = limit;
+    let next = missing > 0 ? ahead() : undefined;
+    try {
+      for (let batch = await next; batch; batch = await next) {
+        missing -= batch.cells;
+        next = missing > 0 ? ahead() : undefined;
+        yield missing < 0 ? firstCells(batch, batch.cells + missing) : batch;
+      }
+    } finally {
+      signal?.removeEventListener("abort", stop);
+      left.abort();
+      // The engine may be at work on the next batch.
+      await next?.catch(() => {});
+      batches.free();
+    }
+  }
+
+  private async start(batchBytes: number): Promise<EngineBatches> {
+    await init();
+    const { where, order = "unordered" } = this.options;
+    try {
+      return this.array.raw.query(this.ranges(), this.fields(), order, where, batchBytes);
+    } catch (error) {
+      throw toHyperslabError(error);
+    }
+  }
+}
+
+/** Reads cells of a sparse array, or of a dense array with its coordinates. */
+export function query<F extends Fields, N extends keyof F & string = keyof F & string>(array: TileArray<F>, options: QueryOptions<N> = {}): Query<Pick<F, N>> {
+  return new Query(array as unknown as TileArray<Pick<F, N>>, options);
+}
+
+function columns<F extends Fields>({ columns, cells }: RawResult): Columns<F> {
+  return { length: cells, columns: record(columns.map((raw) => [raw.name, new Column(raw)])) as Columns<F>["columns"] };
+}
+
+/** The first `cells` cells of a batch. */
+function firstCells({ columns, ...rest }: RawResult, cells: number): RawResult {
+  const first = ({ data, offsets, validity, ...field }: RawColumn): RawColumn => ({
+    ...field,
+    data: data.subarray(0, offsets ? offsets[cells] : (data.length / rest.cells) * cells),
+    ...(offsets ? { offsets: offsets.subarray(0, cells + 1) } : {}),
+    ...(validity ? { validity: validity.subarray(0, cells) } : {}),
+  });
+  return { ...rest, columns: columns.map(first), cells };
+}
+
+/** Concatenates batches. */
+function joined(first: RawResult, batches: readonly RawResult[]): RawResult {
+  const join = (raw: RawColumn, i: number): RawColumn => {
+    const parts = batches.map((b) => b.columns[i] ?? raw);
+    const { data, validity, offsets, ...rest } = raw;
+    let base = 0;
+    const starts = parts.map((p) => (base += p.data.length) - p.data.length);
+    const shifted = parts.map((p, k) => p.offsets?.subarray(k === 0 ? 0 : 1).map((o) => o + (starts[k] ?? 0)) ?? new Uint32Array());
+    return {
+      ...rest,
+      data: concat(parts.map((p) => p.data), Uint8Array),
+      ...(offsets ? { offsets: concat(shifted, Uint32Array) } : {}),
+      ...(validity ? { validity: concat(parts.map((p) => p.validity ?? new Uint8Array()), Uint8Array) } : {}),
+    };
+  };
+  return { columns: first.columns.map(join), cells: batches.reduce((sum, b) => sum + b.cells, 0) };
+}
+
+function concat<T extends Uint8Array | Uint32Array>(parts: T[], Typed: new (length: number) => T): T {
+  const whole = allocate(parts.reduce((sum, p) => sum + p.length, 0), Typed);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+/** Allocates an array, if there is memory for it. Its length is limited by the 32-bit offsets. */
+function allocate<T>(length: number, Typed: new (length: number) => T): T {
+  try {
+    if (length < 2 ** 32) return new Typed(length);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+  }
+  throw new HyperslabError("LimitExceeded", `a column of ${length} bytes does not fit in memory; read batches with for await`);
+}
