@@ -10,6 +10,8 @@ export {
 export { slice, type AxisSelection, type Coordinate, type Ranges, type Selection, type Slice } from "./select.js";
 export { get, type Chunk, type GetOptions, type Order } from "./get.js";
 export { query, Query, type Columns, type QueryOptions } from "./query.js";
+export { csr, points, toDense, type Csr, type MatrixFields, type PointFields, type Points } from "./sparse.js";
+export { copy, type CopyOptions } from "./copy.js";
 export { consolidate, deleteCells, vacuum, type ConsolidateOptions, type DeletedCells, type DeleteOptions, type Mode, type VacuumOptions } from "./maintain.js";
 export { create, put, writeManifest, type CreateOptions, type FieldsOf, type PutData, type PutOptions, type SchemaInput } from "./write.js";
 export { Mount, mount, type Stat } from "./mount.js";

@@ -163,6 +163,12 @@ export class TileArray<F extends Fields = Fields> {
     return record(found.map(({ key, type, num, data }) => [key, metaValue(key, type, num, data)]));
   }
 
+  /** The cells of a column whose integers are indices into an enumeration, as the values themselves. Indices without a value are `null`. */
+  async decoded(column: Column): Promise<Value[]> {
+    const categories = await this.enumeration(column.name);
+    return Array.from(column, (index) => (index === null || Number(index) < 0 || Number(index) >= categories.length ? null : categories.at(Number(index))));
+  }
+
   /** The values of an enumeration, by the name of the enumeration or of an attribute. */
   async enumeration(name: string): Promise<Column> {
     return new Column(await call(undefined, () => this.raw.enumeration(name)) as RawColumn);

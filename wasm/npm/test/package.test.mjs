@@ -217,7 +217,7 @@ test("the package stays small", async () => {
   console.log(`# brotli: core ${core}, write ${write}, view ${view}, codecs ${codecs}; gzip: shell ${shell}, pool ${more}`);
   assert.ok(core <= 486_000, `${core} bytes of wasm to read`);
   assert.ok(core + write + view + codecs <= 994_000, `${core + write + view + codecs} bytes of wasm`);
-  assert.ok(shell <= 20_750, `${shell} bytes of JavaScript`);
+  assert.ok(shell <= 21_950, `${shell} bytes of JavaScript`);
   assert.ok(pool.length === 4 && more <= 4_190, `${more} bytes of JavaScript for ${pool}`);
 });
 

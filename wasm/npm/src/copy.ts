@@ -1,0 +1,47 @@
+// Copies the files of an array or group from one store to another.
+import type { CallOptions } from "./array.js";
+import { HyperslabError } from "./errors.js";
+import type { Store } from "./store.js";
+
+export interface CopyOptions extends CallOptions {
+  /** The folder to copy. Default: everything in the store. */
+  path?: string;
+  /** Called after each file, with the number of files and of bytes so far. */
+  onProgress?: (done: { files: number; bytes: number; of: number }) => void;
+}
+
+/** Names of files and folders by which readers recognise arrays and groups. They are written last. */
+const MARKS = /(^|\/)(__schema|__array_schema\.tdb|__group|__tiledb_group\.tdb|__manifest\.json)(\/|$)/;
+
+/**
+ * Copies an array, a group or everything in a store to another store, unchanged. The copy becomes visible once it is
+ * complete. Files that exist are not replaced: the copy then fails with the code `AlreadyExists`. Returns the number of
+ * files.
+ */
+export async function copy(from: Store, to: Store, { path = "", signal, onProgress }: CopyOptions = {}): Promise<number> {
+  if (!to.set) throw new HyperslabError("Unsupported", "the store to copy to is read-only; use one with `set`, such as MemoryStore");
+  const keys = await keysBelow(from, path === "" ? "" : `${path}/`, signal);
+  if (keys.length === 0) throw new HyperslabError("NotFound", `there are no files to copy in '${path}'; check the path`);
+  keys.sort((a, b) => Number(MARKS.test(a)) - Number(MARKS.test(b)));
+  let bytes = 0;
+  for (const [i, key] of keys.entries()) {
+    signal?.throwIfAborted();
+    const file = await from.get(key, { signal });
+    // A file that a vacuum has removed since it was listed.
+    if (!file) throw new HyperslabError("NotFound", `${key}: the file was removed during the copy; copy again to an empty store`);
+    await to.set(key, file, { ifNoneMatch: "*" });
+    bytes += file.length;
+    onProgress?.({ files: i + 1, bytes, of: keys.length });
+  }
+  return keys.length;
+}
+
+async function keysBelow(store: Store, prefix: string, signal: AbortSignal | undefined): Promise<string[]> {
+  if (!store.list) throw new HyperslabError("Unsupported", "the store to copy from cannot list its files; open it by a URL that can");
+  const keys: string[] = [];
+  for await (const { key, dir } of await store.list(prefix, { signal })) {
+    if (dir) keys.push(...(await keysBelow(store, `${key.replace(/\/$/, "")}/`, signal)));
+    else keys.push(key);
+  }
+  return keys;
+}

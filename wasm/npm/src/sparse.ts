@@ -1,0 +1,86 @@
+// Turns the cells of a query into what drawing and linear algebra libraries take.
+import { HyperslabError } from "./errors.js";
+import { refuseRounded } from "./exact.js";
+import type { Columns } from "./query.js";
+import type { Column, Fields, TypedArray } from "./values.js";
+
+/** The names of the fields that hold coordinates. */
+export interface PointFields { x: string; y: string; z?: string }
+
+/** Interleaved coordinates, as deck.gl's binary attributes take them: `{ value: positions, size }`. */
+export interface Points { readonly length: number; readonly size: 2 | 3; readonly positions: Float32Array }
+
+/** The coordinates of cells, interleaved: `x, y, x, y, …`. They are rounded to 32 bits. */
+export function points<F extends Fields>(cells: Columns<F>, { x, y, z }: PointFields): Points {
+  const columns = [x, y, ...(z === undefined ? [] : [z])].map((name) => numbers(cells, name));
+  const size = columns.length as 2 | 3;
+  const positions = new Float32Array(cells.length * size);
+  columns.forEach((values, axis) => {
+    for (let i = 0; i < cells.length; i += 1) positions[i * size + axis] = Number(values[i]);
+  });
+  return { length: cells.length, size, positions };
+}
+
+/** The names of the fields of a matrix. `shape` is the number of rows and columns; default: up to the last cell. */
+export interface MatrixFields { row: string; column: string; value: string; shape?: readonly [number, number] }
+
+/** A sparse matrix by rows: row `i` has the columns `indices[indptr[i]] … indices[indptr[i + 1] - 1]`, as in SciPy. */
+export interface Csr { readonly shape: readonly [number, number]; readonly indptr: Uint32Array; readonly indices: Uint32Array; readonly data: TypedArray }
+
+/** The cells as a sparse matrix, whatever their order. Cells of a row keep their order. */
+export function csr<F extends Fields>(cells: Columns<F>, fields: MatrixFields): Csr {
+  const { rows, columns, values, shape } = matrix(cells, fields);
+  const indptr = new Uint32Array(shape[0] + 1);
+  for (const row of rows) indptr[row + 1] = (indptr[row + 1] ?? 0) + 1;
+  for (let row = 0; row < shape[0]; row += 1) indptr[row + 1] = (indptr[row + 1] ?? 0) + (indptr[row] ?? 0);
+  const next = indptr.slice();
+  const indices = new Uint32Array(rows.length);
+  const data = values.slice();
+  rows.forEach((row, i) => {
+    const place = next[row] ?? 0;
+    next[row] = place + 1;
+    indices[place] = columns[i] ?? 0;
+    data[place] = values[i] as never;
+  });
+  return { shape, indptr, indices, data };
+}
+
+/** The cells as a full matrix, row by row. Other places hold `fill`, 0 by default. Of several cells at one place, the last counts. */
+export function toDense<F extends Fields>(cells: Columns<F>, fields: MatrixFields & { fill?: number | bigint }): { readonly shape: readonly [number, number]; readonly data: TypedArray } {
+  const { rows, columns, values, shape } = matrix(cells, fields);
+  const size = shape[0] * shape[1];
+  if (size > 2 ** 31) throw new HyperslabError("LimitExceeded", `a matrix of ${shape[0]} by ${shape[1]} does not fit in memory; select fewer cells, or use csr()`);
+  const data = new (values.constructor as new (length: number) => TypedArray)(size);
+  if (fields.fill !== undefined) data.fill(fields.fill as never);
+  rows.forEach((row, i) => (data[row * shape[1] + (columns[i] ?? 0)] = values[i] as never));
+  return { shape, data };
+}
+
+/** The indices and values of a matrix, checked. */
+function matrix<F extends Fields>(cells: Columns<F>, { row, column, value, shape }: MatrixFields) {
+  const [rows, columns] = [row, column].map((name) => indices(name, numbers(cells, name))) as [Uint32Array, Uint32Array];
+  const last = (all: Uint32Array) => all.reduce((most, i) => Math.max(most, i + 1), 0);
+  const least = [last(rows), last(columns)] as const;
+  const given = shape ?? least;
+  if (given[0] < least[0] || given[1] < least[1]) {
+    throw new HyperslabError("InvalidArgument", `the cells reach to row ${least[0] - 1} and column ${least[1] - 1}, outside of the shape ${given.join(" by ")}`);
+  }
+  return { rows, columns, values: numbers(cells, value), shape: [given[0], given[1]] as const };
+}
+
+function indices(name: string, values: TypedArray): Uint32Array {
+  return Uint32Array.from(values as ArrayLike<number | bigint>, (value) => {
+    const index = Number(value);
+    if (Number.isInteger(index) && index >= 0 && index < 2 ** 32 - 1) return index;
+    refuseRounded(`'${name}'`, value);
+    throw new HyperslabError("InvalidArgument", `'${name}' has the coordinate ${value}; the indices of a matrix are whole numbers from 0`);
+  });
+}
+
+function numbers<F extends Fields>(cells: Columns<F>, name: string): TypedArray {
+  const column = cells.columns[name as keyof F] as Column | undefined;
+  if (!column) throw new HyperslabError("InvalidArgument", `the cells have no field '${name}'; their fields are ${Object.keys(cells.columns).join(", ")}`);
+  if (column.cell !== 1 || column.offsets) throw new HyperslabError("InvalidArgument", `'${name}' does not have one number per cell`);
+  if (column.validity?.includes(0)) throw new HyperslabError("InvalidArgument", `'${name}' has nulls; leave them out with the option where: "${name} != null"`);
+  return column.values;
+}
