@@ -9,6 +9,8 @@
 //!
 //! Integers that may not fit a double are digits. Dates are ISO 8601 text.
 
+use std::pin::Pin;
+
 use hyperslab::internals::calendar;
 use hyperslab::internals::view::selection;
 use hyperslab::internals::view::selection::{Axis, Selection};
@@ -20,7 +22,7 @@ use serde_json::Value;
 pub(crate) async fn selection(json: &str, array: &Array) -> Result<Selection> {
     let schema = array.schema();
     let axes = match parse(json)? {
-        Value::String(text) => return selection::read(array, &text).await,
+        Value::String(text) => return from_text(array.clone(), text).await,
         Value::Array(axes) => axes,
         other => return Err(Error::invalid(format!("{other} is not a selection"))),
     };
@@ -36,6 +38,12 @@ pub(crate) async fn selection(json: &str, array: &Array) -> Result<Selection> {
         axis(slot, json, dimension)?;
     }
     Ok(selected)
+}
+
+/// The selection that a text in the grammar of the mount names.
+#[inline(never)] // The browser loads it separately.
+fn from_text(array: Array, text: String) -> Pin<Box<dyn Future<Output = Result<Selection>>>> {
+    Box::pin(async move { selection::read(&array, &text).await })
 }
 
 /// Whether a selection has the form of ranges, not of a box.

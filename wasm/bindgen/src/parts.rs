@@ -10,14 +10,18 @@ use crate::links::Links;
 pub(crate) struct Part {
     /// The name of its file.
     pub(crate) name: &'static str,
+    /// The parts that are loaded before it. The shell knows them too.
+    needs: &'static [&'static str],
     /// The functions through which it is entered.
     pub(crate) entries: BTreeSet<String>,
 }
 
-/// The parts, and how the names of their entries begin: methods of the bindings, and functions of the engine.
-const PARTS: [(&str, &[&str]); 3] = [
+/// The parts, what each needs, and its entries: methods of the bindings, and functions of the engine. A name that ends
+/// with `_` stands for all that start with it.
+const PARTS: [(&str, &[&str], &[&str]); 4] = [
     (
         "write",
+        &["more"],
         &[
             "rawarray_put",
             "rawarray_consolidate",
@@ -30,11 +34,24 @@ const PARTS: [(&str, &[&str]); 3] = [
         ],
     ),
     (
+        "more",
+        &[],
+        &[
+            "rawarray_count",
+            "rawstore_kind",
+            "rawstore_members",
+            "parseListing",
+            "hyperslab_wasm::select::from_text",
+        ],
+    ),
+    (
         "view",
+        &["more"],
         &["rawview_", "rawarray_view", "rawstore_view", "__wbg_rawview_free"],
     ),
     (
         "codecs",
+        &[],
         &[
             "hyperslab::filter::compress::bzip2::pack",
             "hyperslab::filter::compress::bzip2::unpack",
@@ -54,12 +71,12 @@ const PARTS: [(&str, &[&str]); 3] = [
 /// If an entry does not exist, perhaps because it was inlined or renamed.
 pub(crate) fn parts(links: &Links) -> anyhow::Result<Vec<Part>> {
     let mut parts = Vec::new();
-    for (name, starts) in PARTS {
+    for (name, needs, starts) in PARTS {
         let mut entries = BTreeSet::new();
         for start in starts {
             let is_entry = |function: &&str| {
                 let name = format!("{:#}", rustc_demangle::demangle(function));
-                name.starts_with(start) && !name.contains("{{closure}}")
+                name == *start || (start.ends_with('_') && name.starts_with(start))
             };
             let found: Vec<String> = links.functions().filter(is_entry).map(str::to_owned).collect();
             ensure!(
@@ -68,13 +85,12 @@ pub(crate) fn parts(links: &Links) -> anyhow::Result<Vec<Part>> {
             );
             entries.extend(found);
         }
-        parts.push(Part { name, entries });
+        parts.push(Part { name, needs, entries });
     }
     Ok(parts)
 }
 
 /// What belongs to each part: everything that only its entries use. The rest belongs to the core.
-#[derive(Default)]
 pub(crate) struct Owners {
     functions: HashMap<String, usize>,
     bytes: HashMap<u32, usize>,
@@ -84,30 +100,31 @@ impl Owners {
     pub(crate) fn new(links: &Links, parts: &[Part]) -> Self {
         let is_entry = |name: &str| parts.iter().any(|part| part.entries.contains(name));
         let core = links.reach(links.exports().iter().filter(|name| !is_entry(name)), is_entry);
-        let mut owners = Self::default();
-        // What two parts use belongs to the core too.
-        let mut shared = core.functions;
-        let mut shared_bytes: HashSet<u32> = core.data.into_iter().flatten().collect();
+        let mut users: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut users_of_bytes: HashMap<u32, Vec<usize>> = HashMap::new();
         for (number, part) in parts.iter().enumerate() {
             let reached = links.reach(&part.entries, |name| is_entry(name) && !part.entries.contains(name));
             for name in reached.functions {
-                if owners
-                    .functions
-                    .insert(name.clone(), number)
-                    .is_some_and(|other| other != number)
-                {
-                    shared.insert(name);
-                }
+                users.entry(name).or_default().push(number);
             }
-            for byte in reached.data.into_iter().flatten() {
-                if owners.bytes.insert(byte, number).is_some_and(|other| other != number) {
-                    shared_bytes.insert(byte);
-                }
+            for byte in reached.data.into_iter().flatten().collect::<HashSet<_>>() {
+                users_of_bytes.entry(byte).or_default().push(number);
             }
         }
-        owners.functions.retain(|name, _| !shared.contains(name));
-        owners.bytes.retain(|byte, _| !shared_bytes.contains(byte));
-        owners
+        let bytes: HashSet<u32> = core.data.into_iter().flatten().collect();
+        let owned = |used: &[usize]| owner(used, parts);
+        Self {
+            functions: users
+                .into_iter()
+                .filter(|(name, _)| !core.functions.contains(name))
+                .filter_map(|(name, used)| Some((name, owned(&used)?)))
+                .collect(),
+            bytes: users_of_bytes
+                .into_iter()
+                .filter(|(byte, _)| !bytes.contains(byte))
+                .filter_map(|(byte, used)| Some((byte, owned(&used)?)))
+                .collect(),
+        }
     }
 
     /// The number of the part to which a function belongs; `None` for the core.
@@ -119,4 +136,14 @@ impl Owners {
     pub(crate) fn part_of_byte(&self, address: u32) -> Option<usize> {
         self.bytes.get(&address).copied()
     }
+}
+
+/// The part that owns what the parts `used` use: the one that all others need. `None` if it is the core.
+fn owner(used: &[usize], parts: &[Part]) -> Option<usize> {
+    let needed_by = |part: usize, other: usize| {
+        let (part, other) = (parts.get(part)?, parts.get(other)?);
+        Some(part.name == other.name || other.needs.contains(&part.name))
+    };
+    let is_owner = |part: &usize| used.iter().all(|other| needed_by(*part, *other) == Some(true));
+    used.iter().copied().find(is_owner)
 }

@@ -31,13 +31,14 @@ pub(crate) struct Split {
 /// If it is no module of the expected form.
 pub(crate) fn split(wasm: &[u8], owners: &Owners, parts: &[Part]) -> anyhow::Result<Split> {
     let plan = SplitPlan::new(wasm, owners, parts)?;
-    let made = (0..parts.len())
-        .map(|number| plan.part(number))
-        .collect::<anyhow::Result<Vec<_>>>()?;
-    let needed = made.iter().flat_map(|(_, needed)| needed.iter().copied()).collect();
+    let mut needed = HashSet::new();
+    for number in 0..parts.len() {
+        needed.extend(plan.imports_of(number)?);
+    }
+    let part = |number| plan.part(number, &needed);
     Ok(Split {
         core: plan.core(&needed)?,
-        parts: made.into_iter().map(|(bytes, _)| bytes).collect(),
+        parts: (0..parts.len()).map(part).collect::<anyhow::Result<_>>()?,
     })
 }
 
@@ -49,10 +50,11 @@ struct SplitPlan<'a> {
     /// The entries, with their slots in the table.
     entries: HashMap<usize, u32>,
     owners: &'a Owners,
+    parts: &'a [Part],
 }
 
 impl<'a> SplitPlan<'a> {
-    fn new(wasm: &'a [u8], owners: &'a Owners, parts: &[Part]) -> anyhow::Result<Self> {
+    fn new(wasm: &'a [u8], owners: &'a Owners, parts: &'a [Part]) -> anyhow::Result<Self> {
         let module = parse(wasm)?;
         let mut part_of = HashMap::new();
         // Functions of the page stay with the core, which is given them.
@@ -74,6 +76,7 @@ impl<'a> SplitPlan<'a> {
             part_of,
             entries,
             owners,
+            parts,
         })
     }
 
@@ -115,40 +118,40 @@ impl<'a> SplitPlan<'a> {
                 }
             }
         }
-        self.export_shared(&mut module, needed);
+        export_state(&mut module);
+        export(&mut module, |id| {
+            needed.contains(&id.index()) && self.home_of(id) == CORE
+        });
         walrus::passes::gc::run(&mut module);
         Ok(module.emit_wasm())
     }
 
-    /// Exports what parts import, under short names.
-    fn export_shared(&self, module: &mut Module, needed: &HashSet<usize>) {
-        let memories: Vec<_> = module.memories.iter().map(walrus::Memory::id).collect();
-        for id in memories {
-            module.exports.add(&short('m', id.index()), id);
-        }
-        let tables: Vec<_> = module.tables.iter().map(walrus::Table::id).collect();
-        for id in tables {
-            module.exports.add(&short('t', id.index()), id);
-        }
-        let globals: Vec<_> = module.globals.iter().map(walrus::Global::id).collect();
-        for id in globals {
-            module.exports.add(&short('g', id.index()), id);
-        }
-        let functions: Vec<_> = module
-            .funcs
-            .iter()
-            .map(walrus::Function::id)
-            .filter(|id| needed.contains(&id.index()))
-            .collect();
-        for id in functions {
-            module.exports.add(&short('f', id.index()), id);
-        }
+    /// A part. It exports those of the functions `needed` by other parts that it owns.
+    fn part(&self, number: usize, needed: &HashSet<usize>) -> anyhow::Result<Vec<u8>> {
+        let mut module = self.unfinished_part(number)?;
+        let is_entry = |id: FunctionId| self.entries.contains_key(&id.index());
+        export(&mut module, |id| {
+            self.owns(number, id) && needed.contains(&id.index()) && !is_entry(id)
+        });
+        walrus::passes::gc::run(&mut module);
+        Ok(module.emit_wasm())
     }
 
-    /// A part, and the functions of the core that it needs.
-    fn part(&self, number: usize) -> anyhow::Result<(Vec<u8>, HashSet<usize>)> {
+    /// The functions that a part imports, by index.
+    fn imports_of(&self, number: usize) -> anyhow::Result<Vec<usize>> {
+        let mut module = self.unfinished_part(number)?;
+        walrus::passes::gc::run(&mut module);
+        let functions = module.funcs.iter().map(walrus::Function::id);
+        Ok(functions
+            .filter(|id| !self.owns(number, *id))
+            .map(|id| id.index())
+            .collect())
+    }
+
+    /// A part that still has everything that it does not use.
+    fn unfinished_part(&self, number: usize) -> anyhow::Result<Module> {
         let mut module = parse(self.wasm)?;
-        let own = |id: &FunctionId| self.part_of.get(&id.index()) == Some(&number);
+        let own = |id: &FunctionId| self.owns(number, *id);
         let exports: Vec<_> = module.exports.iter().map(walrus::Export::id).collect();
         for id in exports {
             module.exports.delete(id);
@@ -156,31 +159,34 @@ impl<'a> SplitPlan<'a> {
         module.start = None;
         self.fill_table(&mut module, &own)?;
         self.keep_bytes(&mut module, number)?;
-        import_shared(&mut module);
-        let others: Vec<_> = module
-            .funcs
-            .iter()
-            .map(walrus::Function::id)
-            .filter(|id| !own(id))
-            .collect();
-        for id in &others {
-            let ty = module.funcs.get(*id).ty();
-            if let FunctionKind::Import(old) = &module.funcs.get(*id).kind {
+        import_state(&mut module);
+        let functions: Vec<_> = module.funcs.iter().map(walrus::Function::id).collect();
+        for id in functions.into_iter().filter(|id| !own(id)) {
+            let ty = module.funcs.get(id).ty();
+            if let FunctionKind::Import(old) = &module.funcs.get(id).kind {
                 let old = old.import;
                 module.imports.delete(old);
             }
-            let import = module.imports.add(CORE, &short('f', id.index()), *id);
-            module.funcs.get_mut(*id).kind = FunctionKind::Import(ImportedFunction { import, ty });
+            let import = module.imports.add(self.home_of(id), &short('f', id.index()), id);
+            module.funcs.get_mut(id).kind = FunctionKind::Import(ImportedFunction { import, ty });
         }
-        walrus::passes::gc::run(&mut module);
-        let needed = module
-            .funcs
-            .iter()
-            .map(walrus::Function::id)
-            .filter(|id| !own(id))
-            .map(|id| id.index())
-            .collect();
-        Ok((module.emit_wasm(), needed))
+        Ok(module)
+    }
+
+    fn owns(&self, number: usize, function: FunctionId) -> bool {
+        self.part_of.get(&function.index()) == Some(&number)
+    }
+
+    /// The file that exports a function. Entries are called by their jumps, because their part may not be loaded.
+    fn home_of(&self, function: FunctionId) -> &'static str {
+        let part = self
+            .part_of
+            .get(&function.index())
+            .and_then(|number| self.parts.get(*number));
+        match part {
+            Some(part) if !self.entries.contains_key(&function.index()) => part.name,
+            _ => CORE,
+        }
     }
 
     /// Lets the part fill in the table: its entries, and its functions that are called through pointers.
@@ -259,8 +265,32 @@ impl<'a> SplitPlan<'a> {
     }
 }
 
+/// Exports the memory, tables and globals under short names.
+fn export_state(module: &mut Module) {
+    let memories: Vec<_> = module.memories.iter().map(walrus::Memory::id).collect();
+    for id in memories {
+        module.exports.add(&short('m', id.index()), id);
+    }
+    let tables: Vec<_> = module.tables.iter().map(walrus::Table::id).collect();
+    for id in tables {
+        module.exports.add(&short('t', id.index()), id);
+    }
+    let globals: Vec<_> = module.globals.iter().map(walrus::Global::id).collect();
+    for id in globals {
+        module.exports.add(&short('g', id.index()), id);
+    }
+}
+
+/// Exports some functions under short names.
+fn export(module: &mut Module, is_needed: impl Fn(FunctionId) -> bool) {
+    let functions = module.funcs.iter().map(walrus::Function::id);
+    for id in functions.filter(|id| is_needed(*id)).collect::<Vec<_>>() {
+        module.exports.add(&short('f', id.index()), id);
+    }
+}
+
 /// Turns memories, tables and globals into imports from the core.
-fn import_shared(module: &mut Module) {
+fn import_state(module: &mut Module) {
     let memories: Vec<_> = module.memories.iter().map(walrus::Memory::id).collect();
     for id in memories {
         let import = module.imports.add(CORE, &short('m', id.index()), id);

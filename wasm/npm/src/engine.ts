@@ -10,10 +10,10 @@ export type WasmSource = WasmInput | Promise<WasmInput>;
 
 /**
  * The files of the engine. `core` reads arrays. The others are loaded when they are first needed: `write` creates,
- * writes, deletes, consolidates and vacuums, `view` is for `mount` and `asZarrita`, and `codecs` has the filters bzip2,
- * WebP, dictionary and encryption.
+ * writes, deletes, consolidates and vacuums, `view` is for `mount` and `asZarrita`, `codecs` has the filters bzip2, WebP,
+ * dictionary and encryption, and `more` has groups, counts, selections as text, and folder listings of web servers.
  */
-export type Part = "core" | "write" | "view" | "codecs";
+export type Part = "core" | "write" | "view" | "codecs" | "more";
 
 /** Where the files of the engine are, if not next to this module. */
 export type WasmSources = { readonly [part in Part]?: WasmSource };
@@ -27,11 +27,14 @@ let locate: Locate = (part) => ({
   write: () => new URL("./write.wasm", import.meta.url),
   view: () => new URL("./view.wasm", import.meta.url),
   codecs: () => new URL("./codecs.wasm", import.meta.url),
+  more: () => new URL("./more.wasm", import.meta.url),
 }[part]());
 let given: WasmSources = {};
 let running: Promise<InitOutput> | undefined;
 const modules = new Map<Part, Promise<WebAssembly.Module>>();
-const parts = new Map<Part, Promise<void>>();
+const parts = new Map<Part, Promise<WebAssembly.Exports>>();
+/** What a part needs is loaded before it. */
+const NEEDS: { readonly [part in Part]?: readonly Exclude<Part, "core">[] } = { write: ["more"], view: ["more"] };
 
 /** Sets where the files are if {@link init} does not say it. @internal */
 export function provideWasm(sources: Locate): void {
@@ -64,13 +67,17 @@ async function run(): Promise<InitOutput> {
   return exports;
 }
 
-/** Loads a part of the engine, once. */
-export async function loadPart(part: Exclude<Part, "core">): Promise<void> {
-  await remembered(parts, part, async () => {
+/** Loads a part of the engine, once, and what it needs. */
+export async function loadPart(part: Exclude<Part, "core">): Promise<WebAssembly.Exports> {
+  return remembered(parts, part, async () => {
     await init();
+    const needs = NEEDS[part] ?? [];
+    const [module, ...exports] = await Promise.all([moduleOf(part), ...needs.map(loadPart)]);
     // The parts use the memory and the functions of the core, and fill in its table.
-    await WebAssembly.instantiate(await moduleOf(part), { core: (await running) as unknown as WebAssembly.ModuleImports });
+    const given = Object.fromEntries([["core", await running], ...needs.map((name, i) => [name, exports[i]])]) as WebAssembly.Imports;
+    const instance = await WebAssembly.instantiate(module, given);
     if (part === "codecs") codecsLoaded();
+    return instance.exports;
   });
 }
 

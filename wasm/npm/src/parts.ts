@@ -2,10 +2,11 @@
 import { RawArray, RawStore } from "./core.js";
 import type { Part } from "./engine.js";
 
-type Load = (part: Exclude<Part, "core">) => Promise<void>;
+type Load = (part: Exclude<Part, "core">) => Promise<unknown>;
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 
 const WRITE = ["consolidate", "countDeleted", "create", "deleteCells", "index", "put", "vacuum", "writeTime"];
+const MORE = ["count", "kind", "members"];
 
 /** Makes the methods of arrays and stores load what they need before they start. */
 export function loadBefore(load: Load): void {
@@ -21,7 +22,13 @@ export function loadBefore(load: Load): void {
     };
     // What is written may need a codec that no open array has.
     for (const name of WRITE) wrap(name, first("write", "codecs"));
+    for (const name of MORE) wrap(name, first("more"));
     wrap("view", first("view", "codecs"));
+    for (const name of ["get", "put"]) wrap(name, (own) => async function (...args) {
+      // Selections are JSON; this one is a text.
+      if (typeof args[0] === "string" && args[0].startsWith('"')) await load("more");
+      return own.apply(this, args);
+    });
     for (const name of ["open", "at", "members"]) wrap(name, (own) => async function (...args) {
       // Everything in an encrypted array is encrypted.
       if (args[3] instanceof Uint8Array) await load("codecs");
