@@ -3,8 +3,8 @@
 mod aggregate;
 pub(crate) mod condition;
 pub(crate) mod dense;
+mod merge;
 mod read;
-mod sparse;
 pub(crate) mod summary;
 mod tally;
 pub(crate) mod tile;

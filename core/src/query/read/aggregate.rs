@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::format::field::Field;
 use crate::format::schema::Layout;
 use crate::query::aggregate::{Accumulator, Aggregate};
-use crate::query::sparse::whole::WholeTiles;
+use crate::query::merge::whole::WholeTiles;
 use crate::query::summary::{StatisticsQuery, Summary, is_count};
 use crate::query::tally::{Needs, tally};
 use crate::query::{Batch, Query};

@@ -9,10 +9,10 @@ use crate::error::{Error, Result};
 use crate::query::condition::Bound;
 use crate::query::dense::OverlayMask;
 use crate::query::dense::result::buffers::RecycledColumns;
-use crate::query::sparse::SparseQuery;
-use crate::query::sparse::gather::FinalCells;
-use crate::query::sparse::merge_stream::MergeStream;
-use crate::query::sparse::sorted_tile::SortTileJob;
+use crate::query::merge::SparseQuery;
+use crate::query::merge::gather::FinalCells;
+use crate::query::merge::merge_stream::MergeStream;
+use crate::query::merge::sorted_tile::SortTileJob;
 use crate::query::tile::{Decoding, FetchList};
 use crate::query::{Batch, Query};
 

@@ -10,8 +10,8 @@ use crate::format::field::Field;
 use crate::format::schema::Layout;
 use crate::query::Query;
 use crate::query::condition::{Bound, bind_stored};
-use crate::query::sparse::gather::FinalCells;
-use crate::query::sparse::{Segment, SparseQuery};
+use crate::query::merge::gather::FinalCells;
+use crate::query::merge::{Segment, SparseQuery};
 use crate::scalar::{Scalar, ScalarRange};
 
 /// The most cells whose coordinates are kept.

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use super::layer::{Candidate, SparseLayer};
-use super::merge::{self, Segment};
 use super::order::{CellKey, ResultOrder};
 use super::rounding::as_stored;
+use super::segments::{self, Segment};
 use super::sorted_tile::SortedTile;
 use crate::column::Column;
 use crate::cpu::Cpu;
@@ -186,7 +186,7 @@ impl MergeStream {
                 None => return,
             },
         };
-        self.ready = merge::merge(&self.runs, &self.done, &ends, self.order.is_some(), self.dedup, cpu);
+        self.ready = segments::merge(&self.runs, &self.done, &ends, self.order.is_some(), self.dedup, cpu);
         self.done = ends;
     }
 

@@ -3,11 +3,11 @@
 mod filter;
 pub(crate) mod gather;
 pub(crate) mod layer;
-mod merge;
 pub(crate) mod merge_stream;
 mod order;
 pub(crate) mod region;
 mod rounding;
+mod segments;
 pub(crate) mod sorted_tile;
 pub(crate) mod whole;
 
@@ -15,10 +15,10 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use self::layer::{Candidate, DeleteMode, SparseLayer};
-pub(crate) use self::merge::Segment;
 use self::merge_stream::MergeStream;
 use self::order::ResultOrder;
 use self::region::Ranges;
+pub(crate) use self::segments::Segment;
 use super::Query;
 use crate::array::index::Section;
 use crate::array::{Array, Delete, Fragment, Window};
