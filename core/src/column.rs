@@ -94,7 +94,12 @@ impl Column {
             let ends = starts.get(range.start + 1..=range.end).unwrap_or(&[]);
             offsets.extend(ends.iter().map(|o| base + (o - first)));
         }
-        self.data.extend_from_slice(more.data.get(bytes).unwrap_or(&[]));
+        let data = more.data.get(bytes).unwrap_or(&[]);
+        match data.as_array::<8>() {
+            // A single number, most of the time. The compiler copies it without a call.
+            Some(number) => self.data.extend_from_slice(number),
+            None => self.data.extend_from_slice(data),
+        }
         if let Some(validity) = &mut self.validity {
             match &more.validity {
                 Some(of) => validity.extend_from_slice(of.get(range).unwrap_or(&[])),
@@ -145,24 +150,6 @@ impl Column {
         }
         out.append_picked(self, places);
         out
-    }
-
-    /// Concatenates columns of the same type; `None` if there are no columns.
-    pub(crate) fn joined(columns: Vec<Self>) -> Option<Self> {
-        let bytes: usize = columns.iter().map(|c| c.data.len()).sum();
-        let cells: usize = columns.iter().map(Self::len).sum();
-        let mut columns = columns.into_iter();
-        let mut all = columns.next()?;
-        // Reserve once: a growing vector takes up to twice its content, in newly allocated memory each time.
-        all.data.reserve_exact(bytes - all.data.len());
-        if let Some(offsets) = &mut all.offsets {
-            offsets.reserve_exact((cells + 1).saturating_sub(offsets.len()));
-        }
-        if let Some(validity) = &mut all.validity {
-            validity.reserve_exact(cells.saturating_sub(validity.len()));
-        }
-        columns.for_each(|more| all.append(&more));
-        Some(all)
     }
 
     /// A copy of the cells in `range`. The range is cut off at the end of the column.
@@ -218,6 +205,12 @@ impl Column {
             (None, Some(n)) if n > 0 => self.data.len() / n,
             _ => 0,
         }
+    }
+
+    /// The size in memory.
+    pub(crate) fn bytes(&self) -> u64 {
+        let offsets = self.offsets.as_ref().map_or(0, |o| o.len() * size_of::<u64>());
+        (self.data.len() + offsets + self.validity.as_ref().map_or(0, Vec::len)) as u64
     }
 
     /// Whether there are no cells.

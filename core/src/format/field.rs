@@ -12,6 +12,11 @@ use crate::datatype::{CellCount, Datatype};
 use crate::error::{Error, Result};
 use crate::suggest;
 
+/// Names of the fields that only consolidated fragments have.
+const TIMESTAMPS: &str = "__timestamps";
+const DELETE_TIMESTAMPS: &str = "__delete_timestamps";
+const DELETE_CONDITIONS: &str = "__delete_condition_index";
+
 /// A field of an array, or a column of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
@@ -66,6 +71,21 @@ impl Field {
             fill: dimension.datatype.default_fill(),
             fill_valid: true,
             ..Self::new(&dimension.name, dimension.datatype, dimension.cell)
+        }
+    }
+
+    /// The field of write times or deletes, which only consolidated fragments have. Cells of other fragments were not
+    /// deleted.
+    pub(crate) fn special(id: FieldId) -> Self {
+        let name = match id {
+            FieldId::DeleteTimestamps => DELETE_TIMESTAMPS,
+            FieldId::DeleteConditions => DELETE_CONDITIONS,
+            _ => TIMESTAMPS,
+        };
+        Self {
+            id: Some(id),
+            fill: u64::MAX.to_le_bytes().to_vec(),
+            ..Self::new(name, Datatype::Uint64, CellCount::ONE)
         }
     }
 

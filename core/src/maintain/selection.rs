@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use super::options::ConsolidateOptions;
 use super::policy::{Candidate, ReadOrderEffect, Rules, choose, hinders, union};
-use super::source::MergeSource;
 use super::sparse::{TILES, too_little};
 use crate::array::sections::load_index;
 use crate::array::{Array, Fragment, Window};
 use crate::error::{Error, Result};
 use crate::geometry::Grid;
+use crate::query::merge::SparseQuery;
 
 /// A box around single cells counts in full up to this many cells, as in libtiledb. A larger box counts only as the
 /// tiles of its cells, so that a few distant cells do not fill a disk.
@@ -134,15 +134,16 @@ impl All {
 
     /// Sets `held` of the sparse fragments that may be merged to the size of their largest tile.
     async fn weigh(&mut self, array: &Array) -> Result<()> {
-        let schema = array.schema();
-        let sources: Vec<MergeSource> = self.free().into_iter().map(|f| MergeSource::new(f, schema)).collect();
-        let wanted: Vec<_> = sources
-            .iter()
-            .map(|s| (Arc::clone(&s.fragment), s.sections()))
-            .collect();
-        load_index(array, &wanted).await?;
-        for (candidate, source) in self.candidates.iter_mut().filter(|c| c.free).zip(&sources) {
-            candidate.held = source.tile_bytes()?.into_iter().max().unwrap_or(0);
+        let free: Vec<Arc<Fragment>> = self.free().into_iter().cloned().collect();
+        let query = SparseQuery::history(array, &free, false)?;
+        load_index(array, &query.index()).await?;
+        for (candidate, layer) in self
+            .candidates
+            .iter_mut()
+            .filter(|c| c.free)
+            .zip(query.layers.iter().rev())
+        {
+            candidate.held = layer.largest_tile_bytes()?;
         }
         Ok(())
     }

@@ -1,31 +1,30 @@
-//! Consolidation of sparse fragments: a merge of streams of cells within a memory budget.
-//!
-//! Every source holds some of its next tiles. All cells that sort before the smallest last cell of the sources are in
-//! memory. They are sorted and written, and the sources that ran empty are filled again.
+//! Consolidation of sparse fragments: the history of their cells, written as one fragment within a memory budget.
 
 use std::sync::Arc;
 
 use futures_util::future::try_join;
 
-use super::deletes::{self, Deletes};
 use super::options::{Merge, times};
-use super::source::{self, MergeSource, Special};
 use crate::array::sections::load_index;
 use crate::array::{Array, Fragment};
 use crate::column::Column;
 use crate::cpu::Cpu;
 use crate::error::{Error, Result};
+use crate::format::fragment::slots::FieldId;
 use crate::format::schema::{ArrayType, Layout, Schema};
 use crate::geometry::CellOrder;
 use crate::identity::Ids;
-use crate::query::tile::{FetchList, LocatedTile, TileRef};
+use crate::query::merge::SparseQuery;
+use crate::query::merge::gather::FinalCells;
+use crate::query::merge::layer::SparseLayer;
+use crate::query::merge::merge_stream::MergeStream;
+use crate::query::merge::order::CellKey;
 use crate::write::FragmentWriter;
 use crate::write::commit::{Draft, Sealed};
-use crate::write::sort::{self, Sorted};
 use crate::write::writer::dimensions;
 
-/// Held cells take at most this fraction of the memory. They are decoded, joined, taken, joined with cells of other
-/// sources, sorted and written, with one copy each, while the next cells are read.
+/// Loaded tiles take at most this fraction of the memory. Their cells are sorted, gathered and written, with one copy
+/// each, while the next tiles are loaded.
 const HELD: u64 = 12;
 
 /// One tile of each source takes at most this fraction of the memory, since it is held in any case.
@@ -63,196 +62,135 @@ async fn write(
     ids: &mut Ids,
     written: &mut Vec<String>,
 ) -> Result<Vec<Sealed>> {
-    let mut streams = Streams::new(array, run, m).await?;
+    let mut history = History::new(array, run, m).await?;
     let mut output = Output {
         array,
         m,
         times: times(run),
-        special: streams.filter.special,
-        processed: streams.deletes.names.clone(),
+        special: history.filter.special.clone(),
+        processed: history.query.processed.names.clone(),
         ids,
         written,
         writer: None,
         sealed: Vec::new(),
     };
-    let mut columns = streams.next().await?;
+    let mut columns = history.next().await?;
     while let Some(these) = columns {
-        // While some cells are packed and written, the next are read and sorted.
-        columns = try_join(streams.next(), output.take(these)).await?.0;
+        // While some cells are packed and written, the next are loaded and sorted.
+        columns = try_join(history.next(), output.take(these)).await?.0;
     }
     output.finish().await
 }
 
-/// The cells of all fragments as one stream in global order.
-struct Streams<'a> {
+/// The versions of the cells of all fragments, in global order.
+struct History<'a> {
     array: &'a Array,
-    schema: Arc<Schema>,
-    order: CellOrder,
-    sources: Vec<MergeSource>,
-    deletes: Arc<Deletes>,
+    query: Arc<SparseQuery>,
+    stream: MergeStream,
     filter: Filter,
-    held_bytes: u64,
-    /// The coordinates of the last cell returned.
-    last: Option<Vec<Column>>,
-    memory: Memory,
+    memory_bytes: u64,
+    /// The memory that merging all cells at once would take.
+    all_bytes: u64,
+    /// The last cell returned.
+    last: Option<CellKey>,
 }
 
-/// The memory budget, and the memory that merging all cells at once would take.
-#[derive(Debug, Clone, Copy)]
-struct Memory {
-    budget: u64,
-    all: u64,
+/// Which versions and which of their fields are written.
+#[derive(Debug, Clone)]
+struct Filter {
+    special: Vec<FieldId>,
+    /// Whether to drop deleted cells.
+    purge: bool,
+    /// Whether the rest is only the newest version of each cell.
+    newest_only: bool,
 }
 
-impl<'a> Streams<'a> {
+impl<'a> History<'a> {
     async fn new(array: &'a Array, run: &[Arc<Fragment>], m: &Merge) -> Result<Self> {
-        let schema = Arc::clone(array.schema());
-        let version = schema.version.for_new_fragments();
-        let sources: Vec<MergeSource> = run.iter().map(|f| MergeSource::new(f, &schema)).collect();
-        let wanted: Vec<_> = sources
-            .iter()
-            .map(|s| (Arc::clone(&s.fragment), s.sections()))
-            .collect();
-        load_index(array, &wanted).await?;
-        let first_ms = times(run).0;
-        let earlier: Vec<String> = run.iter().flat_map(|f| f.index.conditions().iter().cloned()).collect();
-        let deletes = Arc::new(Deletes::new(&schema, array.deletes(), first_ms, &earlier)?);
-        let special = Special {
-            timestamps: version.has_delete_metadata(),
-            deletes: version.has_delete_commits() && !m.purge && !deletes.is_empty(),
-        };
-        let filter = Filter {
-            special,
-            purge: m.purge && !deletes.is_empty(),
-            newest_only: !special.timestamps && !schema.allows_duplicates,
-        };
-        let tiles: Vec<Vec<u64>> = sources.iter().map(MergeSource::tile_bytes).collect::<Result<_>>()?;
-        let held = tiles
-            .iter()
-            .filter_map(|t| t.iter().max())
-            .fold(0, |sum: u64, n| sum.saturating_add(*n));
+        let (schema, version) = (array.schema(), array.schema().version.for_new_fragments());
+        let timed = version.has_delete_metadata();
+        let newest_only = !timed && !schema.allows_duplicates;
+        let mut query = SparseQuery::history(array, run, newest_only)?;
+        load_index(array, &query.index()).await?;
+        query.take_over_processed(array)?;
+        let has_deletes = !query.processed.names.is_empty();
+        let mut special = Vec::new();
+        if timed {
+            special.push(FieldId::Timestamps);
+        }
+        if version.has_delete_commits() && has_deletes && !m.purge {
+            special.extend([FieldId::DeleteTimestamps, FieldId::DeleteConditions]);
+        }
+        let held = |sum: u64, layer: &SparseLayer| Ok(sum.saturating_add(layer.largest_tile_bytes()?));
+        let held = query.layers.iter().try_fold(0, held)?;
         if held > m.memory_bytes / TILES {
             return Err(too_little(held, m.memory_bytes));
         }
-        // A source with a single tile holds it whatever its size.
-        let larger = tiles.iter().filter(|t| t.len() > 1);
-        let sizes: Vec<u64> = larger
-            .map(|t| t.iter().fold(0, |sum: u64, n| sum.saturating_add(*n)))
-            .collect();
-        let memory = Memory {
-            budget: m.memory_bytes,
-            all: sizes.iter().copied().fold(0, u64::saturating_add).saturating_mul(HELD),
-        };
+        let stream = query.merge_stream()?;
         Ok(Self {
             array,
-            order: CellOrder::new(&schema, Layout::Global)?,
-            schema,
-            sources,
-            deletes,
-            filter,
-            held_bytes: share(m.memory_bytes / HELD, sizes),
+            all_bytes: stream.bytes_left().saturating_mul(HELD),
+            query: Arc::new(query),
+            stream,
+            filter: Filter {
+                special,
+                purge: m.purge && has_deletes,
+                newest_only,
+            },
+            memory_bytes: m.memory_bytes,
             last: None,
-            memory,
         })
     }
 
     /// Returns the next cells, or `None` after the last. The batch is empty if all of its cells are purged.
     async fn next(&mut self) -> Result<Option<Vec<Column>>> {
-        let dry: Vec<usize> = (0..self.sources.len())
-            .filter(|&i| self.sources[i].len() == 0 && self.sources[i].has_more())
-            .collect();
-        self.fill(&dry).await?;
-        if self.sources.iter().all(|s| s.len() == 0) {
-            return Ok(None);
-        }
-        let counts = loop {
-            let bound = bound(&self.schema, &self.order, &self.sources)?;
-            let last = bound.as_ref().map(|b| b.1.as_slice());
-            let counts = counts(&self.schema, &self.order, &self.sources, last)?;
-            match bound {
-                // All of its loaded cells have the same coordinates, and the next ones may too.
-                Some((at, _)) if counts.iter().all(|&n| n == 0) => self.fill(&[at]).await?,
-                _ => break counts,
+        let segments = loop {
+            let segments = self.stream.take(u64::MAX, 1);
+            if !segments.is_empty() {
+                break segments;
             }
+            if self.stream.is_loaded() {
+                return Ok(None);
+            }
+            let held = self.stream.drop_finished();
+            // Tiles in order overlap with few others.
+            if held > self.memory_bytes / 2 && !self.query.is_in_order() {
+                return Err(self.not_in_order());
+            }
+            let room = (self.memory_bytes / HELD).saturating_sub(held);
+            self.array.load(&self.query, &mut self.stream, room).await?;
         };
-        // Newest first, so that among equal cells with equal timestamps the one of the later fragment comes first.
-        let parts: Vec<Vec<Column>> = self
-            .sources
-            .iter_mut()
-            .zip(counts)
-            .rev()
-            .filter(|(_, n)| *n > 0)
-            .map(|(s, n)| s.take(n))
-            .collect();
-        let (cpu, schema, filter) = (self.array.context().cpu, Arc::clone(&self.schema), self.filter);
-        let columns = cpu.run(move || merged(&schema, parts, filter, cpu)).await?;
-        self.follow(&columns)?;
-        Ok(Some(columns))
+        let cells = FinalCells::new(self.stream.runs.clone(), segments);
+        self.follow(&cells)?;
+        let (cpu, query, filter) = (self.array.context().cpu, Arc::clone(&self.query), self.filter.clone());
+        let kept = cpu.run(move || kept(&query.schema, cells.versions(&query, cpu)?, &filter, cpu));
+        Ok(Some(kept.await?))
     }
 
-    /// Checks that the batch does not sort before the previous one. Every batch is sorted, so this keeps the stream
-    /// sorted. Fragments that are not in global order themselves, such as some from before 2.0, can only be sorted as a
-    /// whole. Rounded coordinates may be out of order, as in the merged fragments, unless cells are dropped.
-    fn follow(&mut self, batch: &[Column]) -> Result<()> {
-        if self.schema.rounds_coordinates() && !self.filter.purge && !self.filter.newest_only {
+    /// Checks that the cells do not sort before those of the previous batch. Every batch is sorted, so this keeps the
+    /// stream sorted. Fragments that are not in global order themselves, such as some from before 2.0, can only be
+    /// sorted as a whole. Rounded coordinates may be out of order, as in the merged fragments, unless cells are dropped.
+    fn follow(&mut self, cells: &FinalCells) -> Result<()> {
+        if self.query.schema.rounds_coordinates() && !self.filter.purge && !self.filter.newest_only {
             return Ok(());
         }
-        let Some(end) = batch.first().map(Column::len).filter(|&n| n > 0) else {
-            return Ok(());
-        };
-        let place = |i: usize| -> Vec<Column> {
-            let dims = dimensions(&self.schema, batch);
-            dims.into_iter().map(|c| c.slice(i..i + 1)).collect()
-        };
-        if let Some(last) = &self.last
-            && source::compare(&self.order, &place(0), last)?.is_lt()
-        {
-            return Err(Error::LimitExceeded {
-                what: "bytes of memory to consolidate fragments whose cells are not in global order on disk \
-                       (give more memory, or consolidate fewer fragments at a time)"
-                    .into(),
-                found: self.memory.all,
-                limit: self.memory.budget,
-            });
+        let ends = self.query.order.as_ref().and_then(|order| cells.ends(order));
+        let Some((first, last)) = ends else { return Ok(()) };
+        if self.last.as_ref().is_some_and(|previous| first < *previous) {
+            return Err(self.not_in_order());
         }
-        self.last = Some(place(end - 1));
+        self.last = Some(last);
         Ok(())
     }
 
-    /// Loads the next tiles of the sources `which` concurrently.
-    async fn fill(&mut self, which: &[usize]) -> Result<()> {
-        let (mut jobs, mut list) = (Vec::new(), FetchList::default());
-        for &i in which {
-            for tile in self.sources[i].want(self.held_bytes)? {
-                let fields: Vec<_> = tile.into_iter().map(TileRef::located).collect::<Result<_>>()?;
-                fields.iter().for_each(|field| list.add(field));
-                jobs.push((i, fields));
-            }
+    fn not_in_order(&self) -> Error {
+        Error::LimitExceeded {
+            what: "bytes of memory to consolidate fragments whose cells are not in global order on disk (give more \
+                   memory, or consolidate fewer fragments at a time)"
+                .into(),
+            found: self.all_bytes,
+            limit: self.memory_bytes,
         }
-        if jobs.is_empty() {
-            return Ok(());
-        }
-        let decoding = self.array.fetch_tiles(list, self.array.context().cpu).await?;
-        let (cpu, latest) = (decoding.cpu, Arc::clone(&self.schema));
-        let decoded = cpu.run(move || {
-            let flat: Vec<_> = jobs.iter().flat_map(|(_, fields)| fields).collect();
-            let decode = |tile: &&LocatedTile| tile.decode(&*decoding.files, decoding.key.as_ref(), &latest);
-            let columns = cpu.try_map(&flat, decode)?;
-            let mut columns = columns.into_iter();
-            let mut sources: Vec<(usize, Vec<Vec<Column>>)> = Vec::new();
-            for (i, fields) in &jobs {
-                let tile = columns.by_ref().take(fields.len()).collect();
-                match sources.last_mut() {
-                    Some((last, tiles)) if last == i => tiles.push(tile),
-                    _ => sources.push((*i, vec![tile])),
-                }
-            }
-            Ok::<_, Error>(sources)
-        });
-        for (i, tiles) in decoded.await? {
-            self.sources[i].accept(tiles, &self.schema, &self.deletes, cpu)?;
-        }
-        Ok(())
     }
 }
 
@@ -261,7 +199,7 @@ struct Output<'a> {
     array: &'a Array,
     m: &'a Merge,
     times: (u64, u64),
-    special: Special,
+    special: Vec<FieldId>,
     /// The names of the deletes that are applied or stored with the cells.
     processed: Vec<String>,
     ids: &'a mut Ids,
@@ -278,15 +216,8 @@ impl Output<'_> {
             let mut current = match self.writer.take() {
                 Some(writer) => writer,
                 None => {
-                    let special = self.special.fields();
-                    let draft = Draft::new(
-                        self.array,
-                        ArrayType::Sparse,
-                        self.times,
-                        &special,
-                        self.ids,
-                        self.m.sync,
-                    );
+                    let (times, special) = (self.times, &self.special);
+                    let draft = Draft::new(self.array, ArrayType::Sparse, times, special, self.ids, self.m.sync);
                     self.written.push(draft.name.clone());
                     FragmentWriter::over(draft.within(self.m.memory_bytes))
                 }
@@ -309,20 +240,6 @@ impl Output<'_> {
     }
 }
 
-/// The bytes that each source may hold so that all hold at most `bytes` together. Sources smaller than their share
-/// leave the rest to the others.
-fn share(mut bytes: u64, mut sizes: Vec<u64>) -> u64 {
-    sizes.sort_unstable();
-    for (&size, sources) in sizes.iter().zip((1..=sizes.len() as u64).rev()) {
-        let even = bytes / sources;
-        if size > even {
-            return even;
-        }
-        bytes -= size;
-    }
-    u64::MAX
-}
-
 /// Splits the cells so that a limit of `bytes_max` per fragment is not exceeded by much.
 fn pieces(columns: Vec<Column>, bytes_max: u64) -> Vec<Vec<Column>> {
     let cells = columns.first().map_or(0, Column::len);
@@ -341,96 +258,47 @@ fn pieces(columns: Vec<Column>, bytes_max: u64) -> Vec<Vec<Column>> {
         .collect()
 }
 
-/// The smallest last cell of the sources with more tiles, and the index of its source. `None` if everything is loaded.
-fn bound(schema: &Schema, order: &CellOrder, sources: &[MergeSource]) -> Result<Option<(usize, Vec<Column>)>> {
-    let mut least: Option<(usize, Vec<Column>)> = None;
-    for (i, source) in sources.iter().enumerate().filter(|(_, s)| s.has_more()) {
-        let Some(last) = source.last(schema) else { continue };
-        let smaller = match &least {
-            Some((_, least)) => source::compare(order, &last, least)?.is_lt(),
-            None => true,
+/// Drops the versions and the fields that are not written.
+fn kept(schema: &Schema, mut columns: Vec<Column>, filter: &Filter, cpu: Cpu) -> Result<Vec<Column>> {
+    let fields = schema.attributes.len() + schema.dimensions.len();
+    if filter.purge {
+        let deleted = columns.get(fields + 1).map(|c| c.values::<u64>()).transpose()?;
+        let same = match schema.allows_duplicates {
+            true => None,
+            false => Some(same_place(schema, &columns)?),
         };
-        if smaller {
-            least = Some((i, last));
+        let keep = survivors(&deleted.unwrap_or_default(), same.as_deref());
+        if keep.contains(&false) {
+            let places: Vec<u32> = (0_u32..).zip(keep).filter(|(_, keep)| *keep).map(|(i, _)| i).collect();
+            columns = cpu.try_map(&columns, |c| Ok::<_, Error>(c.picked(&places)))?;
         }
     }
-    Ok(least)
+    columns.truncate(fields + filter.special.len());
+    Ok(columns)
 }
 
-/// The number of cells of each source that sort before the bound. All cells if there is no bound.
-fn counts(schema: &Schema, order: &CellOrder, sources: &[MergeSource], bound: Option<&[Column]>) -> Result<Vec<usize>> {
-    let count = |s: &MergeSource| bound.map_or(Ok(s.len()), |b| s.before(schema, order, b));
-    sources.iter().map(count).collect()
+/// Whether each cell has the coordinates of the cell before.
+fn same_place(schema: &Schema, columns: &[Column]) -> Result<Vec<bool>> {
+    let keys = CellOrder::new(schema, Layout::RowMajor)?.keys(&dimensions(schema, columns))?;
+    let cells = columns.first().map_or(0, Column::len);
+    let same = |i: usize| i > 0 && CellOrder::compare(&keys, i - 1, &keys, i).is_eq();
+    Ok((0..cells).map(same).collect())
 }
 
-/// Which cells and which of their fields are written.
-#[derive(Debug, Clone, Copy)]
-struct Filter {
-    special: Special,
-    /// Whether to drop deleted cells.
-    purge: bool,
-    /// Whether to drop all but the newest cell at the same coordinates.
-    newest_only: bool,
-}
-
-/// The cells of all parts in global order. Cells with equal coordinates are sorted newest first.
-fn merged(schema: &Schema, parts: Vec<Vec<Column>>, filter: Filter, cpu: Cpu) -> Result<Vec<Column>> {
-    let mut columns = source::join(parts, cpu)?;
-    let fields = schema.attributes.len() + schema.dimensions.len();
-    let times = columns
-        .get(fields)
-        .map(|c| c.values::<u64>())
-        .transpose()?
-        .unwrap_or_default();
-    let sorted = sort::sort_merged(schema, &dimensions(schema, &columns), &times, cpu)?;
-    drop(times);
-    if let Sorted::Permutation(order) = sorted {
-        columns = gather_all(&columns, &order, cpu)?;
+/// Returns which cells a purge keeps, given their delete timestamps. Cells with equal coordinates are neighbours,
+/// newest first; `same[i]` is set if cell `i` has the coordinates of the cell before.
+///
+/// In an array without duplicates, a deleted cell has hidden the older cells at its coordinates. They are dropped too.
+fn survivors(deleted: &[u64], same: Option<&[bool]>) -> Vec<bool> {
+    let mut buried = false;
+    let mut keep = Vec::with_capacity(deleted.len());
+    for (i, &time) in deleted.iter().enumerate() {
+        let here = same.and_then(|s| s.get(i)).copied().unwrap_or(false);
+        buried = (here && buried) || time != u64::MAX;
+        keep.push(!buried);
+        buried &= same.is_some();
     }
-    let same_place = |columns: &[Column]| -> Result<Vec<bool>> {
-        let keys = CellOrder::new(schema, Layout::RowMajor)?.keys(&dimensions(schema, columns))?;
-        let cells = columns.first().map_or(0, Column::len);
-        Ok((0..cells)
-            .map(|i| i > 0 && CellOrder::compare(&keys, i - 1, &keys, i).is_eq())
-            .collect())
-    };
-    let keep = if filter.newest_only {
-        Some(same_place(&columns)?.into_iter().map(|same| !same).collect::<Vec<_>>())
-    } else if filter.purge {
-        let deleted = columns
-            .get(fields + 1)
-            .map(|c| c.values::<u64>())
-            .transpose()?
-            .unwrap_or_default();
-        let same = if schema.allows_duplicates {
-            None
-        } else {
-            Some(same_place(&columns)?)
-        };
-        Some(deletes::survivors(&deleted, same.as_deref()))
-    } else {
-        None
-    };
-    if let Some(keep) = keep.filter(|k| k.contains(&false)) {
-        let order: Vec<u32> = (0_u32..).zip(keep).filter(|(_, keep)| *keep).map(|(i, _)| i).collect();
-        columns = gather_all(&columns, &order, cpu)?;
-    }
-    let special = [
-        filter.special.timestamps,
-        filter.special.deletes,
-        filter.special.deletes,
-    ];
-    let wanted = |i: usize| i.checked_sub(fields).is_none_or(|i| special.get(i) == Some(&true));
-    Ok(columns
-        .into_iter()
-        .enumerate()
-        .filter(|(i, _)| wanted(*i))
-        .map(|(_, c)| c)
-        .collect())
-}
-
-fn gather_all(columns: &[Column], order: &[u32], cpu: Cpu) -> Result<Vec<Column>> {
-    cpu.try_map(columns, |c| Ok(c.picked(order)))
+    keep
 }
 
 #[cfg(test)]
@@ -438,11 +306,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_sources_leave_their_share_to_large_ones() {
-        assert_eq!(share(100, vec![50, 50]), u64::MAX);
-        assert_eq!(share(100, vec![51, 50]), 50);
-        assert_eq!(share(100, vec![1000, 1, 9]), 90);
-        assert_eq!(share(100, vec![1000, 10, 2000]), 45);
-        assert_eq!(share(2, vec![5, 5, 5]), 0);
+    fn a_purge_does_not_restore_cells_hidden_by_a_deleted_cell() {
+        let never = u64::MAX;
+        let deleted = [never, 5, never, 5, never];
+        let same = [false, true, true, false, false];
+        assert_eq!(survivors(&deleted, Some(&same)), [true, false, false, false, true]);
+        assert_eq!(survivors(&deleted, None), [true, false, true, false, true]);
     }
 }

@@ -3,7 +3,7 @@
 mod aggregate;
 pub(crate) mod condition;
 pub(crate) mod dense;
-mod merge;
+pub(crate) mod merge;
 mod read;
 pub(crate) mod summary;
 mod tally;

@@ -22,11 +22,6 @@ pub(crate) struct WrittenField {
     pub(crate) filtered_as: (Datatype, CellCount),
 }
 
-/// Names of the fields that only consolidated fragments have.
-pub(crate) const TIMESTAMPS: &str = "__timestamps";
-pub(crate) const DELETE_TIMESTAMPS: &str = "__delete_timestamps";
-pub(crate) const DELETE_CONDITIONS: &str = "__delete_condition_index";
-
 /// Everything that packing needs apart from the cells.
 #[derive(Debug)]
 pub(crate) struct Fields {
@@ -68,15 +63,10 @@ impl Fields {
             written(Field::dimension(d, i), FieldId::Dimension(i), filters)
         });
         let special = special.iter().map(|&id| {
-            let name = match id {
-                FieldId::DeleteTimestamps => DELETE_TIMESTAMPS,
-                FieldId::DeleteConditions => DELETE_CONDITIONS,
-                _ => TIMESTAMPS,
-            };
-            let field = Field::new(name, Datatype::Uint64, CellCount::ONE);
+            let filtered_as = schema.times_as(Version::CURRENT);
             WrittenField {
-                filtered_as: schema.times_as(Version::CURRENT),
-                ..written(field, id, &schema.coords_filters)
+                filtered_as,
+                ..written(Field::special(id), id, &schema.coords_filters)
             }
         });
         Self {

@@ -33,23 +33,11 @@ pub(crate) enum Sorted {
 /// [`Error::InvalidArgument`] for NaN, and for equal coordinates if the array allows no duplicates.
 pub(crate) fn sort(schema: &Schema, dims: &[&Column], cpu: Cpu) -> Result<Sorted> {
     let order = CellOrder::new(schema, Layout::Global)?;
-    let heads = PackedKeys::new(&order, dims, Vec::new(), cpu)?;
+    let heads = PackedKeys::new(&order, dims, cpu)?;
     match heads.sort(schema.allows_duplicates, cpu)? {
         (_, Some(cell)) if !schema.allows_duplicates => Err(duplicate(schema, dims, cell as usize)),
         (sorted, _) => Ok(sorted),
     }
-}
-
-/// Sorts the cells with coordinates `dims` into global order. Cells with equal coordinates are sorted newest first by
-/// `times`; cells with equal times keep their order.
-///
-/// # Errors
-/// [`Error::InvalidArgument`] for NaN.
-pub(crate) fn sort_merged(schema: &Schema, dims: &[&Column], times: &[u64], cpu: Cpu) -> Result<Sorted> {
-    let order = CellOrder::new(schema, Layout::Global)?;
-    let newest_first = times.iter().map(|t| u64::MAX - t).collect();
-    let heads = PackedKeys::new(&order, dims, vec![KeyColumn::Numbers(newest_first)], cpu)?;
-    Ok(heads.sort(true, cpu)?.0)
 }
 
 /// The error for a repeated cell.
@@ -108,8 +96,8 @@ struct Partition {
 }
 
 impl<'a> PackedKeys<'a> {
-    /// Packs the terms of `order`, followed by those of `more`.
-    fn new(order: &CellOrder, dims: &[&'a Column], more: Vec<KeyColumn<'a>>, cpu: Cpu) -> Result<Self> {
+    /// Packs the terms of `order`.
+    fn new(order: &CellOrder, dims: &[&'a Column], cpu: Cpu) -> Result<Self> {
         let cells = dims.first().map_or(0, |c| c.len());
         if u32::try_from(cells).is_err() {
             return Err(Error::LimitExceeded {
@@ -136,7 +124,6 @@ impl<'a> PackedKeys<'a> {
             }
             open.push(whole(order, term, dims, ends, cells, cpu)?);
         }
-        open.extend(more);
         let mut keys = vec![0; cells];
         in_parts(&mut keys, cpu, |part, heads| {
             packed.iter().try_for_each(|p| {

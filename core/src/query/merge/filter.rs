@@ -12,7 +12,7 @@ use crate::format::field::Field;
 use crate::query::condition::{Bound, TestColumn, evaluate};
 
 /// Columns by field name. The second value is a mask with 0 for cells whose fragment lacks the field.
-type Columns<'a> = HashMap<&'a str, (Column, Option<Vec<u8>>)>;
+pub(super) type Columns<'a> = HashMap<&'a str, (Column, Option<Vec<u8>>)>;
 
 fn found<'a>(columns: &'a Columns<'_>, name: &str) -> Option<TestColumn<'a>> {
     columns.get(name).map(|(column, present)| TestColumn {
@@ -47,9 +47,16 @@ impl FinalCells {
     /// # Errors
     /// Never fails: its jobs return no errors.
     pub(crate) fn filter(&mut self, query: &SparseQuery, cpu: Cpu) -> Result<()> {
-        let filtered = |part: &Vec<Segment>| Ok::<_, crate::Error>(self.filtered(query, part));
-        self.segments = cpu.try_map(&parts(&self.segments), filtered)?.concat();
+        self.segments = self.in_parts(cpu, |part| self.filtered(query, part))?.concat();
         Ok(())
+    }
+
+    /// Applies `f` to groups of these cells in parallel.
+    ///
+    /// # Errors
+    /// Never fails: its jobs return no errors.
+    pub(super) fn in_parts<R: Send>(&self, cpu: Cpu, f: impl Fn(&[Segment]) -> R + Sync + Send) -> Result<Vec<R>> {
+        cpu.try_map(&parts(&self.segments), |part| Ok(f(part)))
     }
 
     /// The cells of `segments` that neither the condition nor a delete excludes.
@@ -66,14 +73,16 @@ impl FinalCells {
             }
             None => vec![1; cells],
         };
-        for (k, (time, keep)) in query.deletes.iter().enumerate() {
-            self.apply_delete(query, segments, k, *time, &evaluate(keep, cells, &find), &mut mask);
+        for k in 0..query.deletes.len() {
+            if let Some(keep) = self.kept_by(query, segments, &columns, k) {
+                mask.iter_mut().zip(keep).for_each(|(m, k)| *m &= k);
+            }
         }
         retain(segments, &mask)
     }
 
     /// Columns of these fields, each with a mask of the cells that have the field.
-    fn columns<'a>(&self, query: &SparseQuery, segments: &[Segment], names: &[&'a str]) -> Columns<'a> {
+    pub(super) fn columns<'a>(&self, query: &SparseQuery, segments: &[Segment], names: &[&'a str]) -> Columns<'a> {
         let mut columns = HashMap::new();
         for &name in names {
             let attribute = query.attributes.iter().position(|f| f.name == name);
@@ -110,35 +119,35 @@ impl FinalCells {
         }
     }
 
-    fn apply_delete(
+    /// A mask with 0 for the cells that delete `k` removes; `None` if there are none. `columns` are the fields that it
+    /// tests.
+    pub(super) fn kept_by(
         &self,
         query: &SparseQuery,
         segments: &[Segment],
+        columns: &Columns<'_>,
         k: usize,
-        time: u64,
-        keep: &[u8],
-        mask: &mut [u8],
-    ) {
-        let mut at = 0;
+    ) -> Option<Vec<u8>> {
+        let delete = query.deletes.get(k).filter(|_| query.is_left(k))?;
+        let mut keep = evaluate(&delete.keep, cells(segments), &|name| found(columns, name));
+        let mut rest = keep.as_mut_slice();
         for s in segments {
-            let range = at..at + s.len as usize;
-            at = range.end;
+            let (part, after) = std::mem::take(&mut rest).split_at_mut(s.len as usize);
+            rest = after;
             let Some((run, layer)) = self.layer(query, s.run) else {
                 continue;
             };
-            let (Some(mask), Some(keep)) = (mask.get_mut(range.clone()), keep.get(range)) else {
-                continue;
-            };
             match layer.deletes.get(k) {
-                None | Some(DeleteMode::None) => {}
-                Some(DeleteMode::All) => mask.iter_mut().zip(keep).for_each(|(m, k)| *m &= k),
+                None | Some(DeleteMode::None) => part.fill(1),
+                Some(DeleteMode::All) => {}
                 Some(DeleteMode::Older) => {
-                    for (i, (m, k)) in mask.iter_mut().zip(keep).enumerate() {
-                        *m &= k | u8::from(run.time(s.start as usize + i) > time);
+                    for (i, keep) in part.iter_mut().enumerate() {
+                        *keep |= u8::from(run.time(s.start as usize + i) > delete.time_ms);
                     }
                 }
             }
         }
+        Some(keep)
     }
 
     /// A mask with 0 for cells whose fragment lacks the attribute; `None` if no fragment lacks it.

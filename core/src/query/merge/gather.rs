@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use super::layer::SparseLayer;
+use super::order::{CellKey, ResultOrder};
 use super::sorted_tile::{Places, SortedTile};
 use super::{Segment, SparseQuery};
 use crate::cache::{Cache, Reuse};
 use crate::column::Column;
 use crate::error::Result;
 use crate::format::field::Field;
+use crate::format::fragment::slots::FieldId;
 use crate::query::Batch;
 use crate::query::dense::assemble::fill::fill;
 use crate::query::tile::{Decoding, FetchList, Input};
@@ -44,6 +46,13 @@ impl FinalCells {
         cells(&self.segments)
     }
 
+    /// The places of the first and the last cell.
+    pub(crate) fn ends(&self, order: &ResultOrder) -> Option<(CellKey, CellKey)> {
+        let place = |s: &Segment, i: u32| Some(self.runs.get(s.run as usize)?.key(i as usize).place(order));
+        let (first, last) = (self.segments.first()?, self.segments.last()?);
+        Some((place(first, first.start)?, place(last, last.start + last.len - 1)?))
+    }
+
     /// The runs that have cells in the chunk, each with its number of cells, in order.
     fn runs_used(&self) -> Vec<(u32, usize)> {
         let mut cells = vec![0; self.runs.len()];
@@ -56,7 +65,8 @@ impl FinalCells {
     }
 
     fn tile(&self, attribute: usize, run: u32) -> Option<&Arc<Column>> {
-        self.tiles.get(attribute)?.get(run as usize)?.as_ref()
+        let decoded = self.tiles.get(attribute).and_then(|of| of.get(run as usize)?.as_ref());
+        decoded.or_else(|| self.runs.get(run as usize)?.attributes.get(attribute)?.as_ref())
     }
 
     pub(crate) fn layer<'a>(&self, query: &'a SparseQuery, run: u32) -> Option<(&SortedTile, &'a SparseLayer)> {
@@ -151,26 +161,45 @@ impl FinalCells {
         column
     }
 
+    /// The cells of a field in a run; `None` if the fragment lacks the field.
+    fn source(&self, run: usize, field: &Field, attribute: Option<usize>) -> Option<Source<'_>> {
+        let of = self.runs.get(run)?;
+        Some(match field.id {
+            Some(FieldId::Dimension(d)) => Source::Run(of.dims.get(d)?.as_deref()?),
+            Some(FieldId::Timestamps) => Source::Times(of),
+            _ => match (self.tile(attribute?, u32::try_from(run).ok()?)?, &of.cells) {
+                (tile, None) => Source::Run(tile),
+                (tile, Some(_)) => Source::Tile(tile, of),
+            },
+        })
+    }
+
     fn append(&self, column: &mut Column, query: &SparseQuery, segments: &[Segment], field: &Field) {
         let mut out = Builder::new(field, column, cells(segments));
         let attribute = query.attributes.iter().position(|f| f.id == field.id);
+        let sources: Vec<_> = (0..self.runs.len())
+            .map(|run| self.source(run, field, attribute))
+            .collect();
         for s in segments {
             let (start, len) = (s.start as usize, s.len as usize);
-            let Some(run) = self.runs.get(s.run as usize) else {
-                continue;
-            };
-            match field.dimension_index() {
-                Some(d) => match run.dims.get(d).and_then(Option::as_ref) {
-                    Some(column) => out.copy(column, &Places::PartialTile(start), len),
-                    None => out.fill(len),
-                },
-                None => match attribute.and_then(|a| self.tile(a, s.run)) {
-                    Some(column) => out.copy(column, &run.places(start, len), len),
-                    None => out.fill(len),
-                },
+            match sources.get(s.run as usize) {
+                Some(Some(Source::Run(column))) => out.column.append_range(column, start..start + len),
+                Some(Some(Source::Tile(column, run))) => out.copy(column, &run.places(start, len), len),
+                Some(Some(Source::Times(run))) => run.append_times(out.column, start, len),
+                _ => out.fill(len),
             }
         }
     }
+}
+
+/// Cells of a field in a run.
+enum Source<'a> {
+    /// In the order of the run.
+    Run(&'a Column),
+    /// In the order of the run's tile.
+    Tile(&'a Column, &'a SortedTile),
+    /// Its write times.
+    Times(&'a SortedTile),
 }
 
 pub(super) fn cells(segments: &[Segment]) -> usize {

@@ -16,6 +16,9 @@ use crate::query::condition::{Bound, fails, statistics};
 use crate::query::dense::OverlayMask;
 use crate::query::tile::{LocatedTile, StoredField, TileRef};
 
+/// Bytes of the keys of a cell in memory, with its write time: an estimate, as there is a key per dimension or two.
+const KEY_BYTES: u64 = 24;
+
 /// A sparse fragment of a read.
 #[derive(Debug)]
 pub(crate) struct SparseLayer {
@@ -86,29 +89,60 @@ impl SparseLayer {
             coordinates: fragment.coordinates().into_iter().filter_map(stored).collect(),
             times: if needs_times { stored(FieldId::Timestamps) } else { None },
             partly_visible,
-            delete_times: if footer.has_delete_metadata {
+            // A history has them as a field.
+            delete_times: if footer.has_delete_metadata
+                && !attributes.iter().any(|f| f.id == Some(FieldId::DeleteTimestamps))
+            {
                 stored(FieldId::DeleteTimestamps)
             } else {
                 None
             },
             attributes: attributes
                 .iter()
-                .map(|f| StoredField::of_attribute(fragment, &f.name, f.datatype, f.cell).map(Arc::new))
+                .map(|f| match f.id {
+                    Some(id @ (FieldId::DeleteTimestamps | FieldId::DeleteConditions)) => stored(id),
+                    _ => StoredField::of_attribute(fragment, &f.name, f.datatype, f.cell).map(Arc::new),
+                })
                 .collect(),
             deletes: deletes.iter().map(mode).collect(),
             mask: None,
         }
     }
 
+    /// The size of a tile in memory, with all its fields.
+    ///
+    /// # Errors
+    /// The fragment's index is damaged.
+    pub(crate) fn tile_bytes(&self, tile: u64) -> Result<u64> {
+        let of_field = |sum: u64, field| Ok(sum.saturating_add(TileRef::new(field, tile)?.decoded_bytes()));
+        let keys = (self.fragment.tile_cells(tile)? as u64).saturating_mul(KEY_BYTES);
+        self.stored().try_fold(keys, of_field)
+    }
+
+    /// The size of its largest tile in memory.
+    ///
+    /// # Errors
+    /// The fragment's index is damaged.
+    pub(crate) fn largest_tile_bytes(&self) -> Result<u64> {
+        // A damaged footer may claim any number of tiles; the index must have the last one.
+        if let Some(last) = self.fragment.tiles.checked_sub(1) {
+            for field in self.stored() {
+                TileRef::new(field, last)?.extents()?;
+            }
+        }
+        let larger = |most: u64, tile| Ok(most.max(self.tile_bytes(tile)?));
+        (0..self.fragment.tiles).try_fold(0, larger)
+    }
+
+    /// The stored fields to read.
+    fn stored(&self) -> impl Iterator<Item = &Arc<StoredField>> {
+        let coordinates = self.coordinates.iter().chain(&self.times).chain(&self.delete_times);
+        coordinates.chain(self.attributes.iter().flatten())
+    }
+
     /// The sections of the fragment's index that are needed to read `attributes` of cells that satisfy `condition`.
     pub(crate) fn sections(&self, condition: Option<&Bound>, attributes: &[Field]) -> Vec<Section> {
-        let stored = self
-            .coordinates
-            .iter()
-            .chain(&self.times)
-            .chain(&self.delete_times)
-            .chain(self.attributes.iter().flatten());
-        let ids: Vec<FieldId> = stored.map(|s| s.id).collect();
+        let ids: Vec<FieldId> = self.stored().map(|s| s.id).collect();
         let mut sections = self.fragment.sections(&ids);
         sections.push(Section::RTree);
         if self.fragment.footer.has_delete_metadata {

@@ -1,7 +1,9 @@
-//! Sweeps over the tiles of a sparse read, in the order of the least key that each tile can hold. Cells before the
+//! Sweeps over the tiles of sparse fragments, in the order of the least key that each tile can hold. Cells before the
 //! least key of all unloaded tiles are final and can be returned. Memory therefore holds only overlapping tiles,
 //! regardless of the size of the result.
 
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 use super::layer::{Candidate, SparseLayer};
@@ -24,12 +26,10 @@ pub(crate) struct MergeStream {
     order: Option<Arc<ResultOrder>>,
     /// Whether to keep only the newest of cells with equal coordinates.
     dedup: bool,
-    /// Whether `waiting` has bounds and is in load order.
+    /// Whether the tiles have bounds and are in load order.
     is_planned: bool,
-    waiting: Vec<Waiting>,
-    next: usize,
-    /// The greatest loaded key of each layer, if the tiles of a layer are in order.
-    reached: Vec<Option<CellKey>>,
+    /// The tiles to load, by layer.
+    queues: Vec<Queue>,
     pub(crate) runs: Vec<Arc<SortedTile>>,
     /// Number of final cells of each run.
     done: Vec<usize>,
@@ -39,134 +39,172 @@ pub(crate) struct MergeStream {
     taken: usize,
 }
 
+/// The tiles of a layer that are still to be loaded.
+#[derive(Debug, Default)]
+struct Queue {
+    tiles: VecDeque<Waiting>,
+    /// The greatest loaded key, if the tiles of the layer are in order.
+    reached: Option<CellKey>,
+}
+
 #[derive(Debug)]
 struct Waiting {
     candidate: Candidate,
     /// Number of cells in the tile.
     cells: u64,
+    /// Size of the loaded tile in memory.
+    bytes: u64,
     /// A lower bound on the keys of the tile's cells; `None` if it is unknown.
     bound: Option<CellKey>,
 }
 
+impl Queue {
+    /// The least key that the cells of tile `i` and of the later tiles can have; `None` in it if it is unknown.
+    fn least(&self, i: usize) -> Option<Option<&CellKey>> {
+        let tile = self.tiles.get(i)?;
+        Some(tile.bound.as_ref().max(self.reached.as_ref()))
+    }
+}
+
 impl MergeStream {
-    /// Starts a merge over these candidates, which are ordered by layer and tile.
+    /// Starts a merge over these candidates, which are ordered by tile. `bytes` estimates the size of a loaded tile
+    /// with this number of cells.
+    ///
+    /// # Errors
+    /// Those of `bytes`.
     pub(crate) fn new(
         candidates: Vec<Candidate>,
         layers: &[SparseLayer],
         order: Option<Arc<ResultOrder>>,
         dedup: bool,
-    ) -> Self {
-        let cells = |c: &Candidate| {
-            layers
-                .get(c.layer)
-                .and_then(|l| l.fragment.tile_cells(c.tile).ok())
-                .unwrap_or(0) as u64
-        };
-        let waiting = candidates.into_iter().map(|c| Waiting {
-            cells: cells(&c),
-            candidate: c,
-            bound: None,
-        });
-        Self {
+        bytes: impl Fn(&Candidate, u64) -> Result<u64>,
+    ) -> Result<Self> {
+        let mut queues: Vec<Queue> = layers.iter().map(|_| Queue::default()).collect();
+        for candidate in candidates {
+            let (Some(layer), Some(queue)) = (layers.get(candidate.layer), queues.get_mut(candidate.layer)) else {
+                continue;
+            };
+            let cells = layer.fragment.tile_cells(candidate.tile).unwrap_or(0) as u64;
+            queue.tiles.push_back(Waiting {
+                bytes: bytes(&candidate, cells)?,
+                cells,
+                candidate,
+                bound: None,
+            });
+        }
+        Ok(Self {
             is_planned: order.is_none(),
             order,
             dedup,
-            waiting: waiting.collect(),
-            next: 0,
-            reached: vec![None; layers.len()],
+            queues,
             runs: Vec::new(),
             done: Vec::new(),
             ready: Vec::new(),
             taken: 0,
-        }
+        })
     }
 
-    /// Sorts the tiles into load order. Tiles that are loaded all at once need no order.
+    fn waiting(&self) -> impl Iterator<Item = &Waiting> {
+        self.queues.iter().flat_map(|q| &q.tiles)
+    }
+
+    /// Sorts the tiles of each layer into load order. Tiles that are loaded all at once need no order.
     fn plan(&mut self, layers: &[SparseLayer]) -> Result<()> {
         self.is_planned = true;
-        let Some(order) = self.order.as_ref().filter(|_| !self.waiting.is_empty()) else {
+        let Some(order) = self.order.as_ref().filter(|o| o.corners) else {
             return Ok(());
         };
-        if !order.corners {
-            // Without bounds the layers take turns, so that each has a greatest loaded key.
-            let mut turns = vec![0_usize; layers.len()];
-            let mut turn = |c: &Candidate| turns.get_mut(c.layer).map_or(0, |t| std::mem::replace(t, *t + 1));
-            let waiting = std::mem::take(&mut self.waiting);
-            let mut with_turns: Vec<(usize, Waiting)> = waiting.into_iter().map(|w| (turn(&w.candidate), w)).collect();
-            sort_by(&mut with_turns, |(a, v), (b, w)| {
-                (a, v.candidate.layer).cmp(&(b, w.candidate.layer))
-            });
-            self.waiting = with_turns.into_iter().map(|(_, w)| w).collect();
-            return Ok(());
-        }
-        let bounds = order.keys(&corners(&self.waiting, layers)?)?;
-        for (w, key) in self.waiting.iter_mut().zip(bounds) {
-            w.bound = Some(key);
-        }
-        if order.natural {
+        let candidates: Vec<&Candidate> = self.waiting().map(|w| &w.candidate).collect();
+        let mut bounds = order.keys(&corners(&candidates, layers)?)?.into_iter();
+        for queue in &mut self.queues {
+            queue
+                .tiles
+                .iter_mut()
+                .zip(&mut bounds)
+                .for_each(|(w, key)| w.bound = Some(key));
+            let tiles = queue.tiles.make_contiguous();
+            if !order.natural {
+                sort_by(tiles, |a, b| {
+                    (&a.bound, a.candidate.tile).cmp(&(&b.bound, b.candidate.tile))
+                });
+                continue;
+            }
             // Tiles of a fragment are in order: none holds a cell before the corner of an earlier tile.
-            for i in 1..self.waiting.len() {
-                let (before, from) = self.waiting.split_at_mut(i);
-                if let (Some(last), Some(this)) = (before.last(), from.first_mut())
-                    && last.candidate.layer == this.candidate.layer
-                    && last.bound > this.bound
+            for i in 1..tiles.len() {
+                if let Some([before, this]) = tiles.get_mut(i - 1..=i)
+                    && before.bound > this.bound
                 {
-                    this.bound.clone_from(&last.bound);
+                    this.bound.clone_from(&before.bound);
                 }
             }
         }
-        sort_by(&mut self.waiting, |a, b| {
-            (&a.bound, a.candidate.layer, a.candidate.tile).cmp(&(&b.bound, b.candidate.layer, b.candidate.tile))
-        });
         Ok(())
     }
 
     /// Removes the tiles for which `is_known` returns true; it receives the number of cells too. Must be called before
     /// any tile is loaded.
     pub(crate) fn leave_out(&mut self, mut is_known: impl FnMut(&Candidate, u64) -> bool) {
-        self.waiting.retain(|w| !is_known(&w.candidate, w.cells));
+        for queue in &mut self.queues {
+            queue.tiles.retain(|w| !is_known(&w.candidate, w.cells));
+        }
     }
 
-    /// The next candidates to load: at least one, and as many as fit into `bytes_max` at `cell_bytes` per cell. Empty
-    /// after the last candidate.
+    /// The next candidates to load: at least one, and as many as fit into `bytes_max`. Empty after the last candidate.
     ///
     /// # Errors
     /// A bounding box is damaged.
-    pub(crate) fn next_to_load(
-        &mut self,
-        layers: &[SparseLayer],
-        bytes_max: u64,
-        cell_bytes: u64,
-    ) -> Result<Vec<Candidate>> {
-        let bytes = |w: &Waiting| cell_bytes.saturating_mul(w.cells).saturating_add(TILE_BYTES);
-        if !self.is_planned && self.waiting.iter().map(bytes).fold(0, u64::saturating_add) > bytes_max {
+    pub(crate) fn next_to_load(&mut self, layers: &[SparseLayer], bytes_max: u64) -> Result<Vec<Candidate>> {
+        if !self.is_planned && self.bytes_left() > bytes_max {
             self.plan(layers)?;
         }
+        // Without bounds the layers take turns, so that each has a greatest loaded key.
+        let take_turns = self.order.as_ref().is_some_and(|o| !o.corners);
+        let entry = |i: usize, tile: usize| {
+            let queue = self.queues.get(i)?;
+            Some(Reverse((
+                if take_turns { tile } else { 0 },
+                queue.least(tile)?,
+                i,
+                tile,
+            )))
+        };
+        let mut heads: BinaryHeap<_> = (0..self.queues.len()).filter_map(|i| entry(i, 0)).collect();
+        let mut counts = vec![0; self.queues.len()];
         let (mut out, mut room) = (Vec::new(), bytes_max);
-        while let Some(w) = self.waiting.get(self.next) {
-            let fits = bytes(w) <= room;
-            room = room.saturating_sub(bytes(w));
-            if !fits && !out.is_empty() {
+        while let Some(Reverse((_, _, i, tile))) = heads.pop() {
+            let Some(w) = self.queues.get(i).and_then(|q| q.tiles.get(tile)) else {
+                continue;
+            };
+            if w.bytes > room && !out.is_empty() {
                 break;
             }
+            room = room.saturating_sub(w.bytes);
             out.push(w.candidate.clone());
-            self.next += 1;
+            counts[i] = tile + 1;
+            heads.extend(entry(i, tile + 1));
+        }
+        drop(heads);
+        for (queue, count) in self.queues.iter_mut().zip(counts) {
+            queue.tiles.drain(..count);
         }
         Ok(out)
     }
 
     /// Adds loaded runs and determines which cells are final.
     pub(crate) fn add(&mut self, runs: Vec<SortedTile>, cpu: Cpu) {
-        self.drop_finished();
         for run in runs {
             if let Some(order) = self.order.as_ref().filter(|o| o.natural && run.len > 0) {
                 let mut last = run.key(run.len - 1).place(order);
-                if !order.corners {
+                if order.hilbert {
                     // Releases order the cells at one place of the curve differently.
                     last.keep_first();
                 }
-                if let Some(reached) = self.reached.get_mut(run.layer).filter(|r| r.as_ref() < Some(&last)) {
-                    *reached = Some(last);
+                if let Some(queue) = self
+                    .queues
+                    .get_mut(run.layer)
+                    .filter(|q| q.reached.as_ref() < Some(&last))
+                {
+                    queue.reached = Some(last);
                 }
             }
             if run.len > 0 {
@@ -174,9 +212,9 @@ impl MergeStream {
                 self.done.push(0);
             }
         }
-        let ends = match (&self.order, self.next < self.waiting.len()) {
-            (None, _) | (Some(_), false) => self.runs.iter().map(|r| r.len).collect::<Vec<_>>(),
-            (Some(_), true) => match self.frontier() {
+        let ends = match (&self.order, self.is_loaded()) {
+            (None, _) | (Some(_), true) => self.runs.iter().map(|r| r.len).collect::<Vec<_>>(),
+            (Some(_), false) => match self.frontier() {
                 Some(frontier) => self
                     .runs
                     .iter()
@@ -192,22 +230,7 @@ impl MergeStream {
 
     /// The least key that an unloaded cell can have; `None` if it is unknown.
     fn frontier(&self) -> Option<CellKey> {
-        let mut least: Vec<Option<Option<&CellKey>>> = vec![None; self.reached.len()];
-        let mut open = 0;
-        for w in self.waiting.get(self.next..).unwrap_or(&[]) {
-            let Some(slot) = least.get_mut(w.candidate.layer) else {
-                continue;
-            };
-            if slot.is_none() {
-                let reached = self.reached.get(w.candidate.layer).and_then(Option::as_ref);
-                *slot = Some(w.bound.as_ref().max(reached));
-                open += 1;
-            }
-            if open == self.reached.len() {
-                break;
-            }
-        }
-        least.into_iter().flatten().min().flatten().cloned()
+        self.queues.iter().filter_map(|q| q.least(0)).min().flatten().cloned()
     }
 
     /// Takes final cells of up to `bytes_max` bytes, counting `cell_bytes` per cell and the overhead of their tiles.
@@ -241,6 +264,11 @@ impl MergeStream {
         out
     }
 
+    /// The size in memory of the tiles that are not loaded yet.
+    pub(crate) fn bytes_left(&self) -> u64 {
+        self.waiting().map(|w| w.bytes).fold(0, u64::saturating_add)
+    }
+
     /// An upper bound on the number of cells still to be returned.
     pub(crate) fn cells_left(&self) -> u64 {
         let ready: u64 = self.ready.iter().skip(self.taken).map(|s| u64::from(s.len)).sum();
@@ -250,17 +278,17 @@ impl MergeStream {
             .zip(&self.done)
             .map(|(r, done)| (r.len - done) as u64)
             .sum();
-        let waiting = self.waiting.iter().skip(self.next).map(|w| w.cells);
-        waiting.fold(ready + held, u64::saturating_add)
+        self.waiting().map(|w| w.cells).fold(ready + held, u64::saturating_add)
     }
 
     /// Whether all tiles are loaded.
     pub(crate) fn is_loaded(&self) -> bool {
-        self.next >= self.waiting.len()
+        self.queues.iter().all(|q| q.tiles.is_empty())
     }
 
-    /// Drops runs whose cells have all been returned. Call it only between batches, because segments index `runs`.
-    fn drop_finished(&mut self) {
+    /// Drops runs whose cells have all been returned, and returns the size of the others in memory. Call it only between
+    /// batches, because segments index `runs`.
+    pub(crate) fn drop_finished(&mut self) -> u64 {
         self.ready.clear();
         self.taken = 0;
         let open: Vec<bool> = self
@@ -273,16 +301,17 @@ impl MergeStream {
         self.runs.retain(|_| keep.next() == Some(&true));
         let mut keep = open.iter();
         self.done.retain(|_| keep.next() == Some(&true));
+        self.runs.iter().map(|r| r.bytes()).fold(0, u64::saturating_add)
     }
 }
 
 /// The low corners of the candidates' bounding boxes as the filters store them, one column per dimension.
-fn corners(waiting: &[Waiting], layers: &[SparseLayer]) -> Result<Vec<Column>> {
+fn corners(candidates: &[&Candidate], layers: &[SparseLayer]) -> Result<Vec<Column>> {
     let Some(schema) = layers.first().map(|l| &l.fragment.schema) else {
         return Ok(Vec::new());
     };
     let column = |(d, dim): (usize, &crate::format::schema::Dimension)| {
-        let bounds = waiting.iter().map(|w| &w.candidate).map(|c| {
+        let bounds = candidates.iter().map(|c| {
             let leaves = layers.get(c.layer).and_then(|l| l.fragment.index.rtree()?.leaves());
             (
                 leaves.and_then(|l| l.dimensions.get(d)),

@@ -1,10 +1,15 @@
-//! Reads sparse cells. This module does no I/O: it says what to fetch, takes the bytes, and returns cells in order.
+//! Merges the cells of sparse fragments: for a read, the cells that are visible; for a consolidation, every version of
+//! every cell with its times (`history`). This module does no I/O: it says what to fetch, takes the bytes, and returns
+//! cells in order.
+//!
+//! [`SparseQuery`] selects tiles, [`merge_stream`] loads and merges them, [`gather`] copies the cells into columns.
 
 mod filter;
 pub(crate) mod gather;
+mod history;
 pub(crate) mod layer;
 pub(crate) mod merge_stream;
-mod order;
+pub(crate) mod order;
 pub(crate) mod region;
 mod rounding;
 mod segments;
@@ -14,6 +19,7 @@ pub(crate) mod whole;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
+use self::history::ProcessedDeletes;
 use self::layer::{Candidate, DeleteMode, SparseLayer};
 use self::merge_stream::MergeStream;
 use self::order::ResultOrder;
@@ -28,6 +34,7 @@ use crate::format::field::Field;
 use crate::format::schema::{Dimension, Layout, Schema};
 use crate::query::condition::{Bound, bind_stored};
 use crate::query::dense::OverlayMask;
+use crate::query::tile::TILE_BYTES;
 use crate::scalar::ScalarRange;
 use crate::vfs::join;
 
@@ -39,15 +46,16 @@ pub(crate) struct SparseQuery {
     pub(crate) ranges: Ranges,
     pub(crate) order: Option<Arc<ResultOrder>>,
     pub(crate) dedup: bool,
+    /// Whether attributes are decoded with the coordinates, because all cells are in the result.
+    pub(crate) eager: bool,
     /// The fields of the result.
     pub(crate) fields: Vec<Field>,
     /// The attributes of the result, then those that only conditions need.
     pub(crate) attributes: Vec<Field>,
     pub(crate) condition: Option<Bound>,
-    /// The time of each delete, and the condition of the cells that it keeps.
-    pub(crate) deletes: Vec<(u64, Bound)>,
-    /// The indices of the deletes that cannot be evaluated, with the reason.
-    untestable: Vec<(usize, Malformed)>,
+    pub(crate) deletes: Vec<BoundDelete>,
+    /// The deletes that the result counts as done.
+    pub(crate) processed: ProcessedDeletes,
     /// The fragments that may overlap the region, oldest first.
     pub(crate) layers: Vec<SparseLayer>,
     row_bytes: OnceLock<u64>,
@@ -68,6 +76,34 @@ fn is_sorted(fragment: &Fragment) -> bool {
         && (fragment.schema.cell_order == Layout::Hilbert || !dimensions.iter().any(|d| d.cell.is_var()))
 }
 
+/// A delete, bound to the schema of the array.
+#[derive(Debug)]
+pub(crate) struct BoundDelete {
+    time_ms: u64,
+    /// The condition of the cells that it keeps.
+    keep: Bound,
+    /// Why it cannot be evaluated.
+    untestable: Option<Malformed>,
+}
+
+impl BoundDelete {
+    /// All deletes of the array.
+    fn all(array: &Array) -> Vec<Self> {
+        let bind = |d: &Delete| {
+            let (keep, untestable) = match bind_stored(&d.keep, array.schema()) {
+                Ok(keep) => (keep, None),
+                Err(why) => (Bound::Always(true), Some(why)),
+            };
+            Self {
+                time_ms: d.time_ms,
+                keep,
+                untestable,
+            }
+        };
+        array.deletes().iter().map(bind).collect()
+    }
+}
+
 impl SparseQuery {
     /// Resolves `query` over sparse `fragments` of `array`. In a dense array, their cells count as in a sparse
     /// array without duplicates.
@@ -83,20 +119,11 @@ impl SparseQuery {
         let schema = array.schema();
         let ranges = Ranges::new(&query.region, schema)?;
         let fields = Field::resolve(schema, query.fields.as_deref())?;
-        let deletes: &[Delete] = array.deletes();
-        let mut untestable = Vec::new();
-        let mut keep = |(k, d): (usize, &Delete)| {
-            let keep = bind_stored(&d.keep, schema).unwrap_or_else(|why| {
-                untestable.push((k, why));
-                Bound::Always(true)
-            });
-            (d.time_ms, keep)
-        };
-        let kept: Vec<_> = deletes.iter().enumerate().map(&mut keep).collect();
+        let deletes = BoundDelete::all(array);
         let mut attributes: Vec<Field> = fields.iter().filter(|f| !f.is_dimension()).cloned().collect();
         for name in condition
             .iter()
-            .chain(kept.iter().map(|k| &k.1))
+            .chain(deletes.iter().map(|d| &d.keep))
             .flat_map(Bound::fields)
         {
             let field = Field::named(schema, name)?;
@@ -111,7 +138,7 @@ impl SparseQuery {
         };
         let fragments: Vec<&Arc<Fragment>> = fragments.iter().filter(meets).collect();
         let dedup = !duplicates && (fragments.len() > 1 || fragments.iter().any(|f| f.footer.has_timestamps));
-        let layer = |f: &&Arc<Fragment>| SparseLayer::new(f, &attributes, array.window(), deletes, dedup);
+        let layer = |f: &&Arc<Fragment>| SparseLayer::new(f, &attributes, array.window(), array.deletes(), dedup);
         let layers = fragments.iter().map(layer).collect();
         let (rounds, hilbert) = (schema.rounds_coordinates(), schema.cell_order == Layout::Hilbert);
         let order = match query.order {
@@ -136,11 +163,12 @@ impl SparseQuery {
             ranges,
             order,
             dedup,
+            eager: false,
             fields,
             attributes,
             condition,
-            deletes: kept,
-            untestable,
+            deletes,
+            processed: ProcessedDeletes::default(),
             layers,
             row_bytes: OnceLock::new(),
         })
@@ -181,12 +209,15 @@ impl SparseQuery {
             };
             candidates.retain(|c| !excluded(c));
         }
-        Ok(MergeStream::new(
-            candidates,
-            &self.layers,
-            self.order.clone(),
-            self.dedup,
-        ))
+        let cell_bytes = if self.eager { 0 } else { self.loaded_bytes() };
+        let bytes = |c: &Candidate, cells: u64| {
+            let bytes = match self.layers.get(c.layer).filter(|_| self.eager) {
+                Some(layer) => layer.tile_bytes(c.tile)?,
+                None => cells.saturating_mul(cell_bytes),
+            };
+            Ok(bytes.saturating_add(TILE_BYTES))
+        };
+        MergeStream::new(candidates, &self.layers, self.order.clone(), self.dedup, bytes)
     }
 
     /// The dimensions whose coordinates are needed even for tiles entirely inside the region.
@@ -223,9 +254,14 @@ impl SparseQuery {
     }
 
     /// Bytes per loaded cell in memory.
-    pub(crate) fn loaded_bytes(&self) -> u64 {
+    fn loaded_bytes(&self) -> u64 {
         let dims = self.schema.dimensions.len() as u64;
         self.row_bytes().saturating_add(dims * 24 + 16)
+    }
+
+    /// Whether the tiles of each fragment are known to be in the order of the result.
+    pub(crate) fn is_in_order(&self) -> bool {
+        self.order.as_ref().is_some_and(|o| o.natural)
     }
 
     /// Whether a condition or a delete may remove cells.
@@ -239,7 +275,7 @@ impl SparseQuery {
         for name in self
             .condition
             .iter()
-            .chain(self.deletes.iter().map(|d| &d.1))
+            .chain(self.deletes.iter().map(|d| &d.keep))
             .flat_map(Bound::fields)
         {
             if !out.contains(&name) {
@@ -264,6 +300,12 @@ impl SparseQuery {
             .is_some_and(|a| self.fields.iter().any(|f| f.id == a.id))
     }
 
+    /// Whether delete `k` is left to be applied to some fragment.
+    fn is_left(&self, k: usize) -> bool {
+        let is_left = |l: &SparseLayer| l.deletes.get(k).is_some_and(|m| *m != DeleteMode::None);
+        self.layers.iter().any(is_left)
+    }
+
     /// Drops deletes that the fragments of `array` list as processed. The index must be loaded.
     ///
     /// # Errors
@@ -271,17 +313,11 @@ impl SparseQuery {
     pub(crate) fn skip_processed(&mut self, array: &Array) -> Result<()> {
         let deletes = array.deletes();
         self.layers.iter_mut().for_each(|l| l.skip_processed(deletes));
-        let is_left = |k: usize| {
-            self.layers
-                .iter()
-                .any(|l| l.deletes.get(k).is_some_and(|m| *m != DeleteMode::None))
-        };
-        match self.untestable.iter().find(|(k, _)| is_left(*k)) {
-            Some((k, why)) => {
-                let path = deletes.get(*k).map_or("", |d| &d.path);
-                Err(why.clone()).at_with(|| join(array.path(), path))
+        for (k, (bound, delete)) in self.deletes.iter().zip(deletes).enumerate() {
+            if let Some(why) = bound.untestable.as_ref().filter(|_| self.is_left(k)) {
+                return Err(why.clone()).at_with(|| join(array.path(), &delete.path));
             }
-            None => Ok(()),
         }
+        Ok(())
     }
 }

@@ -16,6 +16,10 @@ pub(crate) struct ResultOrder {
     /// Whether the low corner of a box comes before every cell of the box. False along the Hilbert curve, and if there
     /// are too many tiles to count.
     pub(crate) corners: bool,
+    /// Whether it is the order along the Hilbert curve.
+    pub(crate) hilbert: bool,
+    /// Whether the versions of a cell are sorted too, newest first.
+    pub(crate) newest_first: bool,
 }
 
 /// One of the sort keys of a run.
@@ -70,7 +74,15 @@ impl ResultOrder {
             coordinates: order.slow_to_fast(schema.dimensions.len()).collect(),
             natural: layout == Layout::Global || (hilbert && schema.cell_order == Layout::Hilbert),
             corners: !(hilbert || layout == Layout::Global && wraps),
+            hilbert,
+            newest_first: false,
         })
+    }
+
+    /// The same order, in which the versions of a cell are sorted too, newest first.
+    pub(crate) const fn newest_first(mut self) -> Self {
+        self.newest_first = true;
+        self
     }
 
     /// Keeps the order of results; if `trusted` is false, the cells of a fragment may be in another order on disk.
@@ -84,7 +96,9 @@ impl ResultOrder {
     /// # Errors
     /// Those of [`CellOrder::keys`].
     pub(super) fn terms(&self, dims: &[&Column]) -> Result<Vec<Term>> {
-        let keys = self.cells.keys(dims)?;
+        let cells = 0..dims.first().map_or(0, |c| c.len());
+        let keys = (0..self.cells.terms()).map(|term| self.cells.narrow_keys(term, dims, cells.clone()));
+        let keys = keys.collect::<Result<Vec<_>>>()?;
         let first = self.cells.places().saturating_sub(self.coordinates.len());
         let term = |(i, key)| match key {
             KeyColumn::Numbers(v) => Term::Numbers(v),

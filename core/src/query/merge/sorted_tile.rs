@@ -3,10 +3,9 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use super::SparseQuery;
 use super::layer::{Candidate, SparseLayer};
-use super::order::{CellKey, KeyPart, ResultOrder, Term, key_at};
-use super::region::Ranges;
-use crate::array::Window;
+use super::order::{CellKey, KeyPart, Term, key_at};
 use crate::array::index::inconsistent;
 use crate::cache::{Cache, Reuse};
 use crate::column::Column;
@@ -26,6 +25,9 @@ pub(crate) struct SortedTile {
     pub(crate) dims: Vec<Option<Arc<Column>>>,
     /// The index of each cell in its tile; `None` if the run is the whole tile in its own order.
     pub(crate) cells: Option<Vec<u32>>,
+    /// The attributes of all cells of the tile, in its own order. Empty if they are decoded once it is known which cells
+    /// are in the result.
+    pub(super) attributes: Vec<Option<Arc<Column>>>,
     /// The write time of each cell.
     times: Option<Vec<u64>>,
     /// The write time of cells in fragments without timestamps.
@@ -47,6 +49,27 @@ impl SortedTile {
             .as_ref()
             .and_then(|t| t.get(i).copied())
             .unwrap_or(self.fragment_time)
+    }
+
+    /// Appends the write times of cells `start..start + len`.
+    pub(crate) fn append_times(&self, out: &mut Column, start: usize, len: usize) {
+        match &self.times {
+            Some(times) => out
+                .data
+                .extend_from_slice(bytemuck::cast_slice(times.get(start..start + len).unwrap_or(&[]))),
+            None => (0..len).for_each(|_| out.data.extend_from_slice(&self.fragment_time.to_le_bytes())),
+        }
+    }
+
+    /// The size in memory.
+    pub(crate) fn bytes(&self) -> u64 {
+        let columns = self.dims.iter().chain(&self.attributes).flatten();
+        let keys = self.terms.iter().map(|t| match t {
+            Term::Numbers(v) => v.len() as u64,
+            Term::Strings(_) => 0,
+        });
+        let numbers = keys.sum::<u64>() + self.times.as_ref().map_or(0, |t| t.len() as u64);
+        columns.map(|c| c.bytes()).fold(numbers * 8, u64::saturating_add)
     }
 
     pub(crate) fn is_deleted(&self, i: usize) -> bool {
@@ -153,18 +176,20 @@ pub(crate) struct SortTileJob {
     cut: Vec<bool>,
     times: Option<Input>,
     delete_times: Option<Input>,
+    /// The attributes of the query, if they are decoded with the coordinates.
+    attributes: Vec<Option<Input>>,
 }
 
 impl SortTileJob {
     /// Plans what to read for the run of a candidate. Coordinates are read for the dimensions in `needed`, and for
-    /// those along which the tile may extend past the region.
+    /// those along which the tile may extend past the region. Attributes are read too if the query is eager.
     ///
     /// # Errors
     /// The fragment's index is damaged.
     pub(crate) fn new(
         candidate: Candidate,
         layer: &SparseLayer,
-        ranges: &Ranges,
+        query: &SparseQuery,
         needed: &[bool],
         cache: &Cache,
         list: &mut FetchList,
@@ -172,7 +197,7 @@ impl SortTileJob {
         let tile = candidate.tile;
         let leaves = layer.fragment.index.rtree().and_then(|t| t.leaves());
         let is_cut = |d| match (leaves, usize::try_from(tile)) {
-            (Some(leaves), Ok(i)) => ranges.cuts(d, leaves, i),
+            (Some(leaves), Ok(i)) => query.ranges.cuts(d, leaves, i),
             _ => true,
         };
         let cut: Vec<bool> = (0..needed.len()).map(|d| !candidate.inside && is_cut(d)).collect();
@@ -186,7 +211,12 @@ impl SortTileJob {
         }
         let times = layer.times.as_ref().map(&mut input).transpose()?;
         let delete_times = layer.delete_times.as_ref().map(&mut input).transpose()?;
+        let attributes = layer.attributes.iter().filter(|_| query.eager);
+        let attributes = attributes
+            .map(|a| a.as_ref().map(&mut input).transpose())
+            .collect::<Result<_>>()?;
         Ok(Self {
+            attributes,
             tile_cells: layer.fragment.tile_cells(tile)?,
             candidate,
             coordinates,
@@ -207,14 +237,9 @@ impl SortTileJob {
     ///
     /// # Errors
     /// A tile is damaged.
-    pub(crate) fn run(
-        self,
-        layer: &SparseLayer,
-        ranges: &Ranges,
-        order: Option<&ResultOrder>,
-        window: Window,
-        d: &Decoding,
-    ) -> Result<Option<SortedTile>> {
+    pub(crate) fn run(self, query: &SparseQuery, d: &Decoding) -> Result<Option<SortedTile>> {
+        let layer = query.layers.get(self.candidate.layer).ok_or(Error::Cancelled)?;
+        let (window, order) = (query.window, query.order.as_deref());
         let reuse = if self.candidate.inside {
             Reuse::Possible
         } else {
@@ -235,6 +260,8 @@ impl SortTileJob {
                 .transpose()?
                 .map(|c| bytemuck::pod_collect_to_vec(&c.data)))
         };
+        let decoded = |a: &Option<Input>| a.as_ref().map(|a| a.decode(d, reuse)).transpose();
+        let attributes: Vec<_> = self.attributes.iter().map(decoded).collect::<Result<_>>()?;
         let mut times = numbers(self.times)?;
         let delete_times = numbers(self.delete_times)?;
         let mut deleted: Option<Vec<u8>> =
@@ -243,7 +270,7 @@ impl SortTileJob {
         let all: Vec<Option<&Column>> = dims.iter().map(Option::as_deref).collect();
         let cut = |d: usize| self.cut.get(d).is_some_and(|c| *c);
         let outside: Vec<Option<&Column>> = (0..).zip(&all).map(|(d, c)| c.filter(|_| cut(d))).collect();
-        let mut cells = ranges.select(&outside);
+        let mut cells = query.ranges.select(&outside);
         if let (true, Some(times)) = (layer.partly_visible, &times) {
             let visible = |&i: &u32| {
                 times
@@ -265,7 +292,7 @@ impl SortTileJob {
             deleted = deleted.map(|t| pick_values(&t, cells));
         }
         let len = cells.as_ref().map_or(self.tile_cells, Vec::len);
-        let terms = match order.filter(|_| len > 0) {
+        let mut terms = match order.filter(|_| len > 0) {
             Some(order) => order
                 .terms(&dims.iter().flatten().map(Arc::as_ref).collect::<Vec<_>>())
                 .map_err(|e| {
@@ -276,12 +303,18 @@ impl SortTileJob {
                 })?,
             None => Vec::new(),
         };
+        if order.is_some_and(|o| o.newest_first) {
+            let newest_first = |t: &Vec<u64>| t.iter().map(|t| u64::MAX - t).collect();
+            let same = || vec![u64::MAX - layer.fragment.start_ms; len];
+            terms.push(Term::Numbers(times.as_ref().map_or_else(same, newest_first)));
+        }
         let run = SortedTile {
             layer: self.candidate.layer,
             tile: self.candidate.tile,
             tile_cells: self.tile_cells,
             dims,
             cells,
+            attributes,
             times,
             fragment_time: layer.fragment.start_ms,
             deleted,
@@ -290,8 +323,9 @@ impl SortTileJob {
             ascending: true,
             distinct: false,
         };
-        if run.dims.iter().flatten().any(|c| c.len() != len) {
-            let why = format!("the coordinates of tile {} differ in length", run.tile);
+        let whole = run.attributes.iter().flatten();
+        if run.dims.iter().flatten().any(|c| c.len() != len) || whole.clone().any(|c| c.len() != run.tile_cells) {
+            let why = format!("the fields of tile {} differ in length", run.tile);
             return Err(inconsistent(&layer.fragment.metadata_path(), why));
         }
         Ok(Some(run.sorted()))

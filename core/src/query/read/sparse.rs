@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::{MoreSections, with_more};
 use crate::array::sections::load_index;
 use crate::array::{Array, Fragment};
-use crate::error::{Error, Result};
+use crate::cache::Cache;
+use crate::error::Result;
 use crate::query::condition::Bound;
 use crate::query::dense::OverlayMask;
 use crate::query::dense::result::buffers::RecycledColumns;
@@ -152,32 +153,38 @@ impl Array {
         Ok(Some(cpu.run(filter).await?))
     }
 
-    /// Loads the next tiles of a merge.
-    async fn load(&self, query: &Arc<SparseQuery>, merge_stream: &mut MergeStream, bytes_max: u64) -> Result<()> {
-        let candidates = merge_stream.next_to_load(&query.layers, bytes_max, query.loaded_bytes())?;
+    /// Loads the next tiles of a merge, of up to `bytes_max` bytes.
+    pub(crate) async fn load(
+        &self,
+        query: &Arc<SparseQuery>,
+        merge_stream: &mut MergeStream,
+        bytes_max: u64,
+    ) -> Result<()> {
+        merge_stream.drop_finished();
+        let candidates = merge_stream.next_to_load(&query.layers, bytes_max)?;
         let (mut work, mut list) = (Vec::new(), FetchList::default());
-        let (needed, cache) = (query.needed_dimensions(), &self.context().cache);
+        let needed = query.needed_dimensions();
+        // Cells that are all read once are not cached.
+        let cache = match query.eager {
+            true => Arc::new(Cache::new(0)),
+            false => Arc::clone(&self.context().cache),
+        };
         for candidate in candidates {
             if let Some(layer) = query.layers.get(candidate.layer) {
-                work.push((
-                    candidate.layer,
-                    SortTileJob::new(candidate, layer, &query.ranges, &needed, cache, &mut list)?,
-                ));
+                let job = SortTileJob::new(candidate, layer, query, &needed, &cache, &mut list)?;
+                work.push((job, Arc::clone(query)));
             }
         }
         // Coordinates are tested even if their tiles come from the cache.
         let tested: u64 = work
             .iter()
-            .map(|(_, w)| w.coordinate_bytes())
+            .map(|(w, _)| w.coordinate_bytes())
             .fold(0, u64::saturating_add);
         let cpu = self.cpu_for(list.bytes().max(tested / TESTED_FASTER));
         let decoding = self.fetch_tiles(list, cpu).await?;
-        let query = Arc::clone(query);
+        let decoding = Decoding { cache, ..decoding };
         let runs = cpu.run(move || {
-            let run = |(layer, work): (usize, SortTileJob)| {
-                let layer = query.layers.get(layer).ok_or(Error::Cancelled)?;
-                work.run(layer, &query.ranges, query.order.as_deref(), query.window, &decoding)
-            };
+            let run = |(job, query): (SortTileJob, Arc<SparseQuery>)| job.run(&query, &decoding);
             decoding.cpu.try_map_owned(work, run)
         });
         merge_stream.add(runs.await?.into_iter().flatten().collect(), cpu);
