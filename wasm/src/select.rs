@@ -9,6 +9,7 @@
 //!
 //! Integers that may not fit a double are digits. Dates are ISO 8601 text.
 
+use std::hint::black_box;
 use std::pin::Pin;
 
 use hyperslab::internals::calendar;
@@ -43,7 +44,8 @@ pub(crate) async fn selection(json: &str, array: &Array) -> Result<Selection> {
 /// The selection that a text in the grammar of the mount names.
 #[inline(never)] // The browser loads it separately.
 fn from_text(array: Array, text: String) -> Pin<Box<dyn Future<Output = Result<Selection>>>> {
-    Box::pin(async move { selection::read(&array, &text).await })
+    // The compiler must not learn which future this is, or its code would not be separate.
+    black_box(Box::pin(async move { selection::read(&array, &text).await }))
 }
 
 /// Whether a selection has the form of ranges, not of a box.
