@@ -15,5 +15,6 @@ export { copy, type CopyOptions } from "./copy.js";
 export { consolidate, deleteCells, vacuum, type ConsolidateOptions, type DeletedCells, type DeleteOptions, type Mode, type VacuumOptions } from "./maintain.js";
 export { create, put, writeManifest, type CreateOptions, type FieldsOf, type PutData, type PutOptions, type SchemaInput } from "./write.js";
 export { Mount, mount, type Stat } from "./mount.js";
+export { respond, type RespondOptions } from "./respond.js";
 export { asZarrita, type ZarrRange, type ZarrStore } from "./zarr.js";
 export { Column, type ArrayOf, type ColumnInput, type DataType, type Fields, type TypedArray, type Value, type ValueOf } from "./values.js";
