@@ -1,4 +1,4 @@
-"""Random lives of arrays: writes, deletes, evolution, consolidation and vacuum in any order."""
+"""Random sequences of operations: writes, deletes, evolution, consolidation and vacuum in any order."""
 
 import cases as c
 import matrix

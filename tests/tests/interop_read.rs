@@ -11,7 +11,7 @@ use hyperslab_tests::compare;
 const AGGREGATES_MIN: usize = 5_000;
 
 #[test]
-fn what_libtiledb_writes_reads_alike() {
+fn hyperslab_reads_what_libtiledb_writes() {
     let matrix = matrix::generated();
     let context = Context::local(&matrix.folder);
     let asked = matrix

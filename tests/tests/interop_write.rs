@@ -18,7 +18,7 @@ use hyperslab_tests::metadata::{Fact, facts};
 use hyperslab_tests::{compare, here, perform, python, scratch};
 
 #[test]
-fn what_hyperslab_writes_reads_alike() {
+fn libtiledb_reads_what_hyperslab_writes() {
     let matrix = matrix::generated();
     let folder = scratch("hyperslab");
     let _ = std::fs::remove_dir_all(&folder);

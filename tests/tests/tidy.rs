@@ -64,7 +64,7 @@ fn every_shell_file_exists() {
         .filter(|s| !paths.iter().any(|p| p.starts_with(**s)))
         .map(|s| (*s).to_owned())
         .collect();
-    none("listed as part of the shell, but not there", stale);
+    none("listed as part of the shell, but missing", stale);
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn decoders_read_only_files_that_the_shell_opens() {
 }
 
 #[test]
-fn version_numbers_stand_in_one_file() {
+fn version_numbers_are_compared_in_one_file() {
     let mut found = Vec::new();
     for source in sources("core/src")
         .into_iter()
@@ -192,7 +192,7 @@ fn indexes(code: &str) -> bool {
 }
 
 #[test]
-fn nothing_is_left_to_do() {
+fn there_are_no_todos_and_ignored_tests() {
     let words: Vec<String> = ["TO DO", "FIX ME", "XX X"].iter().map(|w| w.replace(' ', "")).collect();
     let macros: Vec<String> = ["to do!(", "unimple mented!("]
         .iter()
@@ -212,7 +212,7 @@ fn nothing_is_left_to_do() {
             }
         }
     }
-    none("finish it, or say it in an issue", found);
+    none("finish it, or open an issue for it", found);
 }
 
 #[test]
@@ -430,11 +430,11 @@ fn layers_use_only_what_is_below_them() {
     none("a layer knows only those above it in the architecture's list", found);
 }
 
-/// Modules whose files use each other in one direction only. The other modules still have circles.
+/// Modules whose files use each other in one direction only. The other modules still have cycles.
 const WITHOUT_CIRCLES: &[&str] = &["array", "filter", "format", "geometry", "maintain", "write"];
 
 #[test]
-fn files_of_a_module_do_not_use_each_other_in_a_circle() {
+fn files_of_a_module_have_no_cyclic_uses() {
     let mut found = Vec::new();
     for module in WITHOUT_CIRCLES {
         let all = sources(&format!("core/src/{module}"));
@@ -445,7 +445,7 @@ fn files_of_a_module_do_not_use_each_other_in_a_circle() {
             let own = uses.entry(file_of(source).to_owned()).or_default();
             own.extend(used.into_iter().filter(|u| names.contains(u) && u != file_of(source)));
         }
-        // A file that uses no other, or is used by no other, is not in a circle.
+        // A file that uses no other, or is used by no other, is not in a cycle.
         loop {
             let is_inside = |name: &String| {
                 let is_used = uses.values().any(|used| used.contains(name));

@@ -28,7 +28,7 @@ const ALL: [(&str, Who); 3] = [
 ];
 
 #[test]
-fn the_same_life_gives_the_same_cells_whoever_lives_it() {
+fn random_operations_give_the_same_cells_in_both_engines() {
     let folder = fresh("sequences");
     let mut oracle = Oracle::start().unwrap();
     let count = setting("HYPERSLAB_SEQUENCES", 60);
@@ -37,11 +37,11 @@ fn the_same_life_gives_the_same_cells_whoever_lives_it() {
         let case = oracle.ask(&json!({"do": "sequence", "number": number})).unwrap();
         let here = folder.join(number.to_string());
         std::fs::create_dir_all(&here).unwrap();
-        if let Err(e) = live(&mut oracle, &here, case) {
+        if let Err(e) = run(&mut oracle, &here, case) {
             failed.push(format!("sequence {number}: {e:#}"));
         }
     }
-    println!("sequences: {count} lives, {} failed", failed.len());
+    println!("sequences: {count} run, {} failed", failed.len());
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
@@ -50,7 +50,7 @@ fn now_ms() -> u64 {
     u64::try_from(now.as_millis()).unwrap()
 }
 
-fn live(oracle: &mut Oracle, folder: &Path, mut case: Value) -> Result<()> {
+fn run(oracle: &mut Oracle, folder: &Path, mut case: Value) -> Result<()> {
     let evolves = case["evolves"] == true;
     let context = Context::local(folder);
     let mut parsed: Case = serde_json::from_value(without_answers(&case))?;

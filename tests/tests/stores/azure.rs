@@ -9,8 +9,8 @@ use hyperslab::{Array, OpenOptions};
 use hyperslab_tests::oracle::Oracle;
 
 use crate::azurite::{Azurite, CONTAINER};
-use crate::lives::live;
 use crate::program;
+use crate::sequences::run_sequences;
 
 #[test]
 fn a_container_is_a_store() {
@@ -19,7 +19,7 @@ fn a_container_is_a_store() {
 }
 
 #[test]
-fn large_files_go_up_in_blocks_and_come_back_whole() {
+fn large_files_are_uploaded_in_blocks() {
     let azurite = Azurite::start();
     let vfs = azurite.context("").vfs;
     let part = Bytes::from((0..7_u32 << 18).flat_map(u32::to_le_bytes).collect::<Vec<u8>>());
@@ -44,22 +44,22 @@ fn large_files_go_up_in_blocks_and_come_back_whole() {
 }
 
 #[test]
-fn the_same_life_gives_the_same_cells_in_a_container() {
+fn random_operations_give_the_same_cells_in_a_container() {
     let azurite = Azurite::start();
     let mut oracle = Oracle::start_with(azurite.environment_of_libtiledb()).unwrap();
     let container = Path::new("azure://").join(CONTAINER);
     let (ours, theirs) = (container.join("ours"), container.join("theirs"));
-    live("azure", &azurite.context("ours"), &mut oracle, &ours, &theirs);
+    run_sequences("azure", &azurite.context("ours"), &mut oracle, &ours, &theirs);
 }
 
 #[test]
-fn the_program_keeps_an_array_in_a_container() {
+fn the_program_works_on_an_array_in_a_container() {
     let azurite = Azurite::start();
     program::keeps_an_array(&format!("az://{CONTAINER}/deep"), &azurite.environment());
 }
 
 #[test]
-fn what_is_missing_or_forbidden_is_said() {
+fn missing_and_forbidden_objects_are_errors() {
     let azurite = Azurite::start();
     let mut context = azurite.context("");
     let error = block_on(Array::open(&context, "nothing", &OpenOptions::default())).unwrap_err();

@@ -9,7 +9,7 @@ use hyperslab_tests::{oracle::Oracle, program};
 
 use crate::bucket::Bucket;
 use crate::example;
-use crate::lives::live;
+use crate::sequences::run_sequences;
 
 #[test]
 fn a_bucket_is_a_store() {
@@ -34,7 +34,7 @@ fn the_example_of_object_stores_runs_in_a_bucket() {
 }
 
 #[test]
-fn large_files_go_up_in_parts_and_come_back_whole() {
+fn large_files_are_uploaded_in_parts() {
     for bucket in Bucket::of_each_kind("large") {
         let vfs = bucket.context("").vfs;
         let part = Bytes::from((0..7_u32 << 18).flat_map(u32::to_le_bytes).collect::<Vec<u8>>());
@@ -59,7 +59,7 @@ fn large_files_go_up_in_parts_and_come_back_whole() {
 }
 
 #[test]
-fn parts_of_a_file_that_is_given_up_are_removed() {
+fn parts_of_an_abandoned_upload_are_removed() {
     for bucket in Bucket::of_each_kind("given-up") {
         let vfs = bucket.context("").vfs;
         let give_up = async {
@@ -79,7 +79,7 @@ fn parts_of_a_file_that_is_given_up_are_removed() {
 }
 
 #[test]
-fn folders_of_more_files_than_one_answer_names_are_listed_whole() {
+fn folders_with_several_pages_of_files_are_listed_completely() {
     for bucket in Bucket::of_each_kind("listing") {
         let commits = bucket.objects().join("array/__commits");
         std::fs::create_dir_all(&commits).unwrap();
@@ -94,14 +94,14 @@ fn folders_of_more_files_than_one_answer_names_are_listed_whole() {
 }
 
 #[test]
-fn the_same_life_gives_the_same_cells_in_a_bucket() {
+fn random_operations_give_the_same_cells_in_a_bucket() {
     for bucket in Bucket::of_each_kind("lives") {
         let mut oracle = Oracle::start().unwrap();
         let truth = bucket.objects().with_file_name("truth");
         std::fs::create_dir(&truth).unwrap();
-        // The objects are files: libtiledb reads them where they lie.
+        // The objects are files: libtiledb reads them directly.
         let (ours, theirs) = (bucket.objects().join("lives"), truth.join("lives"));
-        live("buckets", &bucket.context("lives"), &mut oracle, &ours, &theirs);
+        run_sequences("buckets", &bucket.context("lives"), &mut oracle, &ours, &theirs);
     }
 }
 
@@ -144,7 +144,7 @@ fn groups_live_in_a_bucket() {
 }
 
 #[test]
-fn nothing_is_created_inside_an_array_be_it_the_bucket() {
+fn nothing_is_created_inside_an_array_in_a_bucket() {
     for bucket in Bucket::of_each_kind("inside") {
         let context = bucket.context("");
         block_on(create_group(&context, "deep/inner/group")).unwrap();
@@ -173,7 +173,7 @@ fn nothing_is_created_inside_an_array_be_it_the_bucket() {
 }
 
 #[test]
-fn what_is_missing_or_forbidden_is_said() {
+fn missing_and_forbidden_objects_are_errors() {
     for bucket in Bucket::of_each_kind("missing") {
         let context = bucket.context("");
         let error = block_on(Array::open(&context, "nothing", &OpenOptions::default())).unwrap_err();

@@ -9,6 +9,6 @@ mod buckets;
 #[path = "../../../core/examples/object_store.rs"]
 mod example;
 mod halfway;
-mod lives;
 mod program;
 mod requests;
+mod sequences;

@@ -63,7 +63,7 @@ pub(crate) fn keeps_an_array(folder: &str, environment: &[(&'static str, String)
 }
 
 #[test]
-fn the_program_keeps_an_array_in_a_bucket() {
+fn the_program_works_on_an_array_in_a_bucket() {
     for bucket in Bucket::of_each_kind("program") {
         keeps_an_array(&format!("{}/deep", bucket.url()), &bucket.environment());
     }

@@ -9,19 +9,19 @@ use hyperslab_tests::oracle::Oracle;
 use hyperslab_tests::{compare, perform};
 use serde_json::{Value, json};
 
-/// Cases without schema evolution. Their timestamps are those of the case, whenever they are run.
-const LIVES: [u64; 3] = [0, 1, 3];
+/// The sequences to run: some without schema evolution, so that their timestamps are fixed.
+const SEQUENCES: [u64; 3] = [0, 1, 3];
 
 /// Runs some cases in the root of `context`, whose URL for libtiledb is `ours`, and with libtiledb in `theirs`. Both
 /// must hold the same cells, and libtiledb must be able to read ours.
-pub(crate) fn live(what: &str, context: &Context, oracle: &mut Oracle, ours: &Path, theirs: &Path) {
+pub(crate) fn run_sequences(what: &str, context: &Context, oracle: &mut Oracle, ours: &Path, theirs: &Path) {
     let mut cells = 0;
-    for number in LIVES {
+    for number in SEQUENCES {
         let case = oracle.ask(&json!({"do": "sequence", "number": number})).unwrap();
-        let lived = one(context, oracle, &case, ours, theirs).with_context(|| format!("sequence {number}"));
-        cells += lived.unwrap();
+        let compared = one(context, oracle, &case, ours, theirs).with_context(|| format!("sequence {number}"));
+        cells += compared.unwrap();
     }
-    println!("{what}: {} lives, {cells} cells compared", LIVES.len());
+    println!("{what}: {} sequences, {cells} cells compared", SEQUENCES.len());
     assert!(cells > 0, "no cell was compared");
 }
 
