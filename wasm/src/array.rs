@@ -110,7 +110,7 @@ impl RawArray {
         RawView::new(View::of_array(&self.array, name))
     }
 
-    /// Whether the array has filters whose code the shell loads separately.
+    /// Whether the array has filters whose code is loaded separately.
     #[wasm_bindgen(js_name = needsCodecs)]
     pub fn needs_codecs(&self) -> bool {
         let old = self.array.fragments().iter().map(|fragment| &fragment.schema);

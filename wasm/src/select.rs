@@ -41,10 +41,10 @@ pub(crate) async fn selection(json: &str, array: &Array) -> Result<Selection> {
     Ok(selected)
 }
 
-/// The selection that a text in the grammar of the mount names.
+/// Parses a selection in the grammar of the mount.
 #[inline(never)] // The browser loads it separately.
 fn from_text(array: Array, text: String) -> Pin<Box<dyn Future<Output = Result<Selection>>>> {
-    // The compiler must not learn which future this is, or its code would not be separate.
+    // Hides the type of the future from the compiler, which would otherwise move its code into the core.
     black_box(Box::pin(async move { selection::read(&array, &text).await }))
 }
 

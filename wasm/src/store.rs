@@ -148,7 +148,7 @@ impl RawStore {
     }
 }
 
-/// Says that the shell has loaded the rare codecs.
+/// Records that the rare codecs were loaded.
 #[wasm_bindgen(js_name = codecsLoaded)]
 pub fn codecs_loaded() {
     rare::set_loaded();

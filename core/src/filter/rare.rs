@@ -1,5 +1,5 @@
-//! The filters that few arrays use: bzip2, WebP, AES and the dictionary. In the browser their code is in a file of its
-//! own, which the shell loads when an array needs it. Everywhere else it is always there.
+//! The filters that few arrays use: bzip2, WebP, AES and dictionary. In the browser their code is in a separate file,
+//! which the npm package loads when an array needs it. Other programs always contain the code.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,10 +8,10 @@ use crate::error::Malformed;
 use crate::format::pipeline::{Filter, Pipeline};
 use crate::format::schema::Schema;
 
-/// Whether the code is there.
+/// Whether the code is loaded.
 static LOADED: AtomicBool = AtomicBool::new(!cfg!(target_family = "wasm"));
 
-/// Says that the code was loaded.
+/// Records that the code was loaded.
 pub fn set_loaded() {
     LOADED.store(true, Ordering::Relaxed);
 }
@@ -29,10 +29,10 @@ pub fn is_needed(schema: &Schema) -> bool {
     all.any(|pipeline| pipeline.filters.iter().any(is_rare))
 }
 
-/// Checks that the code for tiles with this pipeline is there.
+/// Checks that the code for tiles with this pipeline is loaded.
 ///
 /// # Errors
-/// It is not. This happens only if the array got a rare filter after it was opened.
+/// The code is not loaded. This happens only if the array got a rare filter after it was opened.
 pub(super) fn check(p: &Pipeline, f: &TileFormat<'_>) -> Result<(), Malformed> {
     let found = p.filters.iter().find(|filter| is_rare(filter));
     if LOADED.load(Ordering::Relaxed) || (found.is_none() && f.key.is_none()) {
@@ -41,7 +41,7 @@ pub(super) fn check(p: &Pipeline, f: &TileFormat<'_>) -> Result<(), Malformed> {
     let name = found.map_or("encryption", Filter::name);
     Err(Malformed::unsupported(
         name,
-        "is new in this array; open the array again",
+        "was added to the array after it was opened; open the array again",
     ))
 }
 

@@ -1,7 +1,8 @@
-//! What each function of a linked module uses: functions and data. The linker leaves its relocations in the file
-//! (`--emit-relocs`). So the functions in a table of methods count only for those who use the table, and not for all.
+//! Finds the functions and data that each function of a linked module uses, from the relocations that the linker keeps
+//! in the file (`--emit-relocs`). A method in a vtable counts as used only by functions that use the vtable.
 //!
-//! The format: <https://github.com/WebAssembly/tool-conventions/blob/main/Linking.md>. No library reads these uses.
+//! The format is described in <https://github.com/WebAssembly/tool-conventions/blob/main/Linking.md>. No library
+//! collects these uses.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
@@ -21,7 +22,7 @@ pub(crate) struct Links {
     names: HashMap<Symbol, String>,
     symbols: HashMap<String, Symbol>,
     uses: HashMap<Symbol, HashSet<Symbol>>,
-    /// Where data is in memory.
+    /// The addresses of data in memory.
     data: HashMap<Symbol, Range<u32>>,
     exports: Vec<String>,
     sizes: HashMap<String, usize>,
@@ -32,7 +33,7 @@ pub(crate) struct Links {
 pub(crate) struct Reached {
     /// Functions by name.
     pub(crate) functions: HashSet<String>,
-    /// Places in memory.
+    /// Address ranges in memory.
     pub(crate) data: Vec<Range<u32>>,
 }
 
@@ -40,7 +41,7 @@ impl Links {
     /// Reads the links of a module that was linked with `--emit-relocs`.
     ///
     /// # Errors
-    /// If the file is no module, or has no relocations.
+    /// If the file is not a module, or has no relocations.
     pub(crate) fn read(wasm: &[u8]) -> anyhow::Result<Self> {
         let sections = Sections::read(wasm)?;
         ensure!(
@@ -68,8 +69,8 @@ impl Links {
         self.sizes.get(function).copied().unwrap_or(0)
     }
 
-    /// The functions and data that the functions `roots` use, directly or through others. Does not go into functions
-    /// that are `closed`.
+    /// The functions and data that the functions `roots` use, directly or through others. Does not include
+    /// functions that are `closed`, or what only they use.
     pub(crate) fn reach<'a>(
         &self,
         roots: impl IntoIterator<Item = &'a String>,
@@ -143,7 +144,7 @@ impl Links {
         Ok(places)
     }
 
-    /// Records who uses what.
+    /// Records the symbols that each function and each piece of data uses.
     fn add_uses(&mut self, sections: &Sections<'_>, places: &Places) -> anyhow::Result<()> {
         for (section, entry) in sections
             .relocations
@@ -161,7 +162,8 @@ impl Links {
                     Some(SymbolInfo::Func { index, .. }) => places.functions.get(index).copied().unwrap_or(entry.index),
                     _ => entry.index,
                 };
-                let user = user.with_context(|| format!("byte {offset} of section {section} belongs to nothing"))?;
+                let user =
+                    user.with_context(|| format!("byte {offset} of section {section} is in no function and no data"))?;
                 self.uses.entry(user).or_default().insert(used);
             }
         }
@@ -169,7 +171,7 @@ impl Links {
     }
 }
 
-/// Finds the owner of a place in the file.
+/// Finds the function or data at an offset in a section.
 #[derive(Default)]
 struct Places {
     /// Functions by index.

@@ -1,7 +1,7 @@
 //! Generates the JavaScript bindings of the engine's WebAssembly, and splits it: `hyperslab-bindgen FILE.wasm FOLDER`.
 //!
 //! Writes `core.js`, its TypeScript declarations, `core.wasm` and the parts of the engine to the folder. The file must
-//! be linked with `--emit-relocs`. A third argument names a file for a table of how much code each part has.
+//! be linked with `--emit-relocs`. The optional third argument is a CSV file to write the size of each part's code to.
 
 mod links;
 mod parts;
@@ -31,11 +31,11 @@ fn main() -> anyhow::Result<()> {
     }
     let mut output = wasm_bindgen_cli_support::Bindgen::new()
         .input_bytes("core", linked)
-        // The parts are told apart by names.
+        // Splitting finds functions by their mangled names.
         .demangle(false)
         .remove_producers_section(true)
         .typescript(true)
-        // The shell says where the files are.
+        // The npm package locates the files.
         .omit_default_module_path(true)
         .web(true)?
         .generate_output()

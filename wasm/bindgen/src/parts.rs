@@ -1,4 +1,4 @@
-//! The parts of the engine that pages load when they first need them: their entries, and what belongs to them.
+//! The parts of the engine that pages load on demand: their entry functions, and the code and data of each part.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -10,14 +10,14 @@ use crate::links::Links;
 pub(crate) struct Part {
     /// The name of its file.
     pub(crate) name: &'static str,
-    /// The parts that are loaded before it. The shell knows them too.
+    /// The parts that are loaded before it. `NEEDS` in `npm/src/engine.ts` has the same list.
     needs: &'static [&'static str],
     /// The functions through which it is entered.
     pub(crate) entries: BTreeSet<String>,
 }
 
 /// The parts, what each needs, and its entries: methods of the bindings, and functions of the engine. A name that ends
-/// with `_` stands for all that start with it.
+/// with `_` matches all names that start with it.
 const PARTS: [(&str, &[&str], &[&str]); 4] = [
     (
         "write",
@@ -81,7 +81,7 @@ pub(crate) fn parts(links: &Links) -> anyhow::Result<Vec<Part>> {
             let found: Vec<String> = links.functions().filter(is_entry).map(str::to_owned).collect();
             ensure!(
                 !found.is_empty(),
-                "the part {name} has no function {start}; is it inlined, or has it another name?"
+                "part {name}: there is no function {start}; it may have been inlined or renamed"
             );
             entries.extend(found);
         }
@@ -90,7 +90,7 @@ pub(crate) fn parts(links: &Links) -> anyhow::Result<Vec<Part>> {
     Ok(parts)
 }
 
-/// What belongs to each part: everything that only its entries use. The rest belongs to the core.
+/// The functions and data of each part: those that only its entries use. The core has all others.
 pub(crate) struct Owners {
     functions: HashMap<String, usize>,
     bytes: HashMap<u32, usize>,
@@ -138,7 +138,7 @@ impl Owners {
     }
 }
 
-/// The part that owns what the parts `used` use: the one that all others need. `None` if it is the core.
+/// The owner of an item that the parts `used` share: the part among them that all others need. `None` for the core.
 fn owner(used: &[usize], parts: &[Part]) -> Option<usize> {
     let needed_by = |part: usize, other: usize| {
         let (part, other) = (parts.get(part)?, parts.get(other)?);

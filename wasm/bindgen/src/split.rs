@@ -1,9 +1,9 @@
 //! Splits the engine into a core, which every page loads, and parts, which are loaded when they are first needed.
 //!
 //! All modules share the core's memory and table. Each entry of a part, a function, gets a slot in the table. In the
-//! core it becomes a jump through that slot, which the part fills in when it is loaded. Until then a call of it traps.
+//! core it becomes a jump through that slot, which the part fills in when it is loaded. Until then, calling it traps.
 //!
-//! Written by hand because `wasm-split` of Binaryen is no library, and follows a profile rather than the uses.
+//! Binaryen's `wasm-split` does not fit: it is not a library, and it splits by a profile instead of by what parts use.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,7 +16,7 @@ use walrus::{
 
 use crate::parts::{Owners, Part};
 
-/// The name under which parts import from the core. The shell knows it too.
+/// The module name under which parts import from the core. `npm/src/engine.ts` has the same name.
 const CORE: &str = "core";
 
 /// The core and the parts, as files.
@@ -25,10 +25,10 @@ pub(crate) struct Split {
     pub(crate) parts: Vec<Vec<u8>>,
 }
 
-/// Splits `wasm`, which has names.
+/// Splits `wasm`, which must contain the names of its functions.
 ///
 /// # Errors
-/// If it is no module of the expected form.
+/// If it is not a module of the expected form.
 pub(crate) fn split(wasm: &[u8], owners: &Owners, parts: &[Part]) -> anyhow::Result<Split> {
     let plan = SplitPlan::new(wasm, owners, parts)?;
     let mut needed = HashSet::new();
@@ -42,7 +42,7 @@ pub(crate) fn split(wasm: &[u8], owners: &Owners, parts: &[Part]) -> anyhow::Res
     })
 }
 
-/// The module, parsed anew for each file that is made of it. Its ids are the same each time.
+/// The module to split. It is parsed again for each file to write, with the same ids each time.
 struct SplitPlan<'a> {
     wasm: &'a [u8],
     /// The part of each function that is not the core's.
@@ -57,7 +57,7 @@ impl<'a> SplitPlan<'a> {
     fn new(wasm: &'a [u8], owners: &'a Owners, parts: &'a [Part]) -> anyhow::Result<Self> {
         let module = parse(wasm)?;
         let mut part_of = HashMap::new();
-        // Functions of the page stay with the core, which is given them.
+        // Functions that the page provides are imported by the core only.
         for function in module.funcs.iter().filter(|f| matches!(f.kind, FunctionKind::Local(_))) {
             if let Some(part) = function.name.as_deref().and_then(|name| owners.part_of(name)) {
                 part_of.insert(function.id().index(), part);
@@ -99,7 +99,7 @@ impl<'a> SplitPlan<'a> {
                 continue;
             };
             for function in functions {
-                // A pointer to an entry is one to its jump.
+                // A pointer to an entry points to its jump in the core.
                 if self.part_of.contains_key(&function.index()) && !self.entries.contains_key(&function.index()) {
                     *function = missing;
                 }
@@ -148,7 +148,7 @@ impl<'a> SplitPlan<'a> {
             .collect())
     }
 
-    /// A part that still has everything that it does not use.
+    /// A part from which unused items have not been removed yet.
     fn unfinished_part(&self, number: usize) -> anyhow::Result<Module> {
         let mut module = parse(self.wasm)?;
         let own = |id: &FunctionId| self.owns(number, *id);
@@ -360,7 +360,7 @@ fn start_of(kind: &DataKind) -> anyhow::Result<u32> {
 fn constant(offset: &ConstExpr) -> anyhow::Result<u32> {
     match offset {
         ConstExpr::Value(Value::I32(start)) => Ok(start.cast_unsigned()),
-        other => bail!("an offset that is no constant: {other:?}"),
+        other => bail!("an offset that is not a constant: {other:?}"),
     }
 }
 
@@ -368,7 +368,7 @@ fn i32_const(value: u32) -> ConstExpr {
     ConstExpr::Value(Value::I32(value.cast_signed()))
 }
 
-/// A name of few letters.
+/// A short name, to keep the files small.
 fn short(kind: char, number: usize) -> String {
     let mut name = String::from(kind);
     let mut rest = number;

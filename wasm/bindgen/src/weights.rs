@@ -9,8 +9,8 @@ use crate::parts::{Owners, Part};
 /// Modules with less code are counted together.
 const BYTES_MIN: usize = 2000;
 
-/// A table as CSV: the part, the module, and the bytes of its functions. Counted before the bindings are made, where
-/// addresses take five bytes.
+/// A CSV table: the part, the module, and the size of its functions in bytes. These are sizes before the bindings are
+/// generated, when every address takes five bytes.
 pub(crate) fn table(links: &Links, owners: &Owners, parts: &[Part]) -> String {
     let mut bytes: BTreeMap<(&str, String), usize> = BTreeMap::new();
     for function in links.functions().filter(|name| !name.contains("describe")) {
@@ -34,7 +34,7 @@ pub(crate) fn table(links: &Links, owners: &Owners, parts: &[Part]) -> String {
     table
 }
 
-/// The crate and module of a function; the library for one of C.
+/// The crate and module of a function; for a C function, its library.
 fn module(function: &str) -> String {
     let name = format!("{:#}", rustc_demangle::demangle(function));
     let c = [
