@@ -14,11 +14,11 @@ use crate::vfs;
 /// An error in three parts. Display prints them as lines, without secrets and control characters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
-    /// What failed.
+    /// The operation that failed.
     pub what: String,
     /// The reason. Empty if `what` says it.
     pub why: String,
-    /// What to do. Empty if there is no advice.
+    /// Advice for the user, or empty.
     pub remedy: String,
 }
 

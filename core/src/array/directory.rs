@@ -272,7 +272,7 @@ impl<'a> Committed<'a> {
 
 /// Adds a hint to an error about a fragment's name.
 fn misnamed(mut complaint: Malformed) -> Malformed {
-    complaint.why += " (if no TileDB writer chose this name, move it and its marker in __commits out of the array)";
+    complaint.why += " (if it does not belong to the array, move it and its marker in __commits out of the array)";
     complaint
 }
 

@@ -20,7 +20,7 @@ use crate::vfs::{Entry, EntryKind, VfsExt, join, last_part, path_within, side_by
 
 /// The type of object in a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "defined by the enum's own sentence")]
+#[allow(missing_docs, reason = "the enum's comment describes the variants")]
 pub enum ObjectType {
     Array,
     Group,

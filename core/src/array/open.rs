@@ -123,7 +123,9 @@ impl Array {
                 path,
                 match is_group(&listing.root) {
                     true => "this is a group, not an array; open one of its members",
-                    false => "there is no array at this path; check the path; of a folder of arrays, name one array",
+                    false => {
+                        "there is no array at this path; check the path; if it is a folder of arrays, name one of them"
+                    }
                 },
             )
         };

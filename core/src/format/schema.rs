@@ -64,7 +64,7 @@ pub struct EnumerationRef {
 
 /// Dense arrays have a value in every cell of their domain. Sparse arrays store coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "defined by the enum's own sentence")]
+#[allow(missing_docs, reason = "the enum's comment describes the variants")]
 pub enum ArrayType {
     Dense,
     Sparse,

@@ -180,7 +180,7 @@ fn a_fragment_of_a_newer_version_is_an_error_only_if_visible() {
     assert!(
         error
             .to_string()
-            .contains("there is no version 447; the newest is 22 (if no TileDB writer chose this name, move it")
+            .contains("there is no version 447; the newest is 22 (if it does not belong to the array, move it")
     );
 }
 

@@ -1,4 +1,4 @@
-//! What the messages of an Arrow file say of themselves, held against the bytes that are there.
+//! Checks the messages of an Arrow file: their types, lengths and offsets must fit the bytes of the file.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::ByteViewType;

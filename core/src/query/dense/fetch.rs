@@ -1,4 +1,4 @@
-//! What to fetch for the tiles of a plan, group by group. Each tile is located once.
+//! Lists the byte ranges to fetch for the tiles of a plan, group by group. Each tile is located once.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -51,7 +51,7 @@ impl OverlayMask {
         self.region.relation(leaves, tile) != Relation::Inside
     }
 
-    /// Removes hidden cells from `cells`, the indices of the selected cells of a tile; `None` stands for all
+    /// Removes hidden cells from `cells`, the indices of the selected cells of a tile; `None` means all
     /// `tile_cells` cells. `coordinates` holds a column for each dimension.
     pub(crate) fn visible(
         &self,

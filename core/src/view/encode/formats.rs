@@ -10,7 +10,7 @@ struct Facts {
     extension: &'static str,
     /// Other extensions of such files.
     aliases: &'static [&'static str],
-    /// What a file contains, for READMEs. Formats with the same text share a line.
+    /// A description of a file's contents, for READMEs. Formats with the same text share a line.
     contents: &'static str,
     /// Whether each cell includes its coordinates even if the array is dense.
     lists_coordinates: bool,
