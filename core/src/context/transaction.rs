@@ -6,9 +6,9 @@
 //!   abort          ──► writes are refused ─► commits in progress end ─► drafts are removed
 //! ```
 //!
-//! A write commits by itself; a transaction adds no other point of visibility. Between a merged fragment and the list of
-//! the fragments that it replaces, readers of an array with duplicates would see cells twice. A merge therefore is one
-//! commit that contains both, and [`Transaction::abort`] waits for it.
+//! Each write of a transaction becomes visible when it commits, not when the transaction ends. A merge commits its new
+//! fragment first and then the list of fragments that it replaces. In between, readers of an array with duplicates see
+//! cells twice, so [`Transaction::abort`] waits for both.
 //!
 //! [`Context::begin_creation`] is for stores without renames. The files by which readers recognize the new array or
 //! group are kept in memory until [`Transaction::publish`].
@@ -49,13 +49,13 @@ pub(super) struct Creation {
 pub(super) struct State {
     aborted: bool,
     pub(super) published: bool,
-    /// Whether something is or may be committed.
+    /// Whether a change was committed, or may have been.
     committed: bool,
     /// The folders to remove.
     drafts: BTreeSet<String>,
     /// Writes and commits in progress.
     underway: usize,
-    /// Commits in progress. All writes pass until they have ended.
+    /// Commits in progress. Until they end, an aborted transaction still accepts writes.
     commits: usize,
     /// Calls of [`Transaction::abort`] that wait for `underway`.
     waiting: Vec<Waker>,
@@ -284,7 +284,7 @@ impl Drop for Underway {
     }
 }
 
-/// Something that its owner holds until an abort takes it.
+/// A value that an abort takes away from its owner, such as a lock.
 pub(super) type Revocable<T> = Arc<Mutex<Option<T>>>;
 
 pub(super) fn take<T>(revocable: &Revocable<T>) -> Option<T> {

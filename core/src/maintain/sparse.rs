@@ -167,7 +167,7 @@ impl<'a> History<'a> {
         Ok(Some(kept.await?))
     }
 
-    /// Checks that the cells do not sort before those of the previous batch. Every batch is sorted, so this keeps the
+    /// Checks that the cells do not sort before the previous batch. Every batch is sorted, so this keeps the
     /// stream sorted. Fragments that are not in global order themselves, such as some from before 2.0, can only be
     /// sorted as a whole. Rounded coordinates may be out of order, as in the merged fragments, unless cells are dropped.
     fn follow(&mut self, cells: &FinalCells) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Methods of every store, by means of those of [`Vfs`].
+//! Methods of every store, implemented with those of [`Vfs`].
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -83,10 +83,10 @@ impl FaultyVfs {
         };
     }
 
-    /// Runs `deed`, as another program would, just before this call reaches the store. Calls are counted as in
+    /// Runs `action`, as another program would, just before this call reaches the store. Calls are counted as in
     /// [`Fault::at_call`].
-    pub fn before(&self, call: u64, deed: impl FnOnce() + Send + 'static) {
-        self.lock().meanwhile = Some((call, Box::new(deed)));
+    pub fn before(&self, call: u64, action: impl FnOnce() + Send + 'static) {
+        self.lock().meanwhile = Some((call, Box::new(action)));
     }
 
     /// All calls since the start or the last [`set`](Self::set).
@@ -109,9 +109,9 @@ impl FaultyVfs {
         if matches!(method, "put" | "overwrite" | "append") {
             state.written += bytes;
         }
-        if let Some((_, deed)) = state.meanwhile.take_if(|(at, _)| *at == number) {
+        if let Some((_, action)) = state.meanwhile.take_if(|(at, _)| *at == number) {
             drop(state);
-            deed();
+            action();
             state = self.lock();
         }
         if state.broken {
@@ -348,7 +348,7 @@ mod tests {
 
     #[cfg(feature = "fs")]
     #[test]
-    fn what_a_store_says_of_itself_goes_for_those_around_it() {
+    fn a_wrapper_has_the_capabilities_of_its_store() {
         let dir = tempfile::tempdir().unwrap();
         let local: Arc<dyn Vfs> = Arc::new(crate::vfs::LocalVfs::new(dir.path()));
         block_on(local.put("a/f", vec![Bytes::from("x")])).unwrap();
@@ -366,7 +366,7 @@ mod tests {
 
     #[cfg(feature = "fs")]
     #[test]
-    fn what_threads_read_on_their_own_fails_too() {
+    fn blocking_reads_fail_too() {
         let dir = tempfile::tempdir().unwrap();
         let local = Arc::new(crate::vfs::LocalVfs::new(dir.path()));
         block_on(local.put("f", vec![Bytes::from("abc")])).unwrap();

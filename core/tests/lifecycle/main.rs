@@ -4,10 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod aborted;
-mod beside;
 mod dense;
 mod evolved;
 mod faults;
+mod interleaved;
 mod kept;
 mod returned;
 mod rounded;

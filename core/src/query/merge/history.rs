@@ -86,7 +86,7 @@ impl SparseQuery {
         let (order, layers) = if newest_only {
             (order, run.iter().map(layer).collect())
         } else {
-            // Of versions with the same time, that of the latest fragment comes first.
+            // If two versions have the same time, the one in the later fragment comes first.
             (order.newest_first(), run.iter().rev().map(layer).collect())
         };
         Ok(Self {
@@ -106,7 +106,7 @@ impl SparseQuery {
         })
     }
 
-    /// Takes the deletes that the fragments list as processed as done. The index must be loaded.
+    /// Skips the deletes that the fragments list as processed, and keeps them in the list. The index must be loaded.
     ///
     /// # Errors
     /// Those of [`SparseQuery::skip_processed`].

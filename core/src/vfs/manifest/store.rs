@@ -70,9 +70,9 @@ impl ManifestVfs {
         Self::with(inner, ListingSource::Unasked)
     }
 
-    /// Wraps an `inner` that may be able to list. If it can, its listings replace those of the manifest, which is out
-    /// of date once another program has written. The first listing is requested together with the manifest. If the
-    /// store refuses it, no more listings are requested.
+    /// Wraps an `inner` that may be able to list. If it can, its listings are used instead of the manifest, which is out
+    /// of date once another program has written. The first listing is requested together with the manifest. If the store
+    /// refuses it, no more listings are requested.
     pub fn checked(inner: Arc<dyn Vfs>) -> Self {
         Self::with(inner, ListingSource::Unknown)
     }

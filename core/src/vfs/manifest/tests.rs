@@ -72,7 +72,7 @@ fn a_write_outdates_it_and_refresh_renews_it() {
 }
 
 #[test]
-fn what_others_wrote_is_seen_once_it_is_renewed() {
+fn invalidate_shows_files_of_other_programs() {
     let (mem, names) = (store(), |vfs: &ManifestVfs| block_on(vfs.list("")).unwrap().len());
     block_on(write(&mem, "")).unwrap();
     let vfs = ManifestVfs::new(Arc::new(mem.clone()));
@@ -85,7 +85,7 @@ fn what_others_wrote_is_seen_once_it_is_renewed() {
 }
 
 #[test]
-fn one_that_comes_later_is_seen_too() {
+fn invalidate_shows_a_new_manifest() {
     let mem = store();
     let vfs = ManifestVfs::new(Arc::new(mem.clone()));
     assert_eq!(block_on(vfs.list("")).unwrap().len(), 3);

@@ -239,8 +239,8 @@ impl HttpVfs {
         Ok(ask.receive(wanted).await?.1)
     }
 
-    /// Requests the first byte to learn the size. Unlike HEAD this works with signed URLs, and the size is that of the
-    /// uncompressed file.
+    /// Requests the first byte to learn the size. Unlike HEAD, this works with signed URLs and returns the
+    /// uncompressed size.
     async fn file_size(self, path: String) -> Result<u64> {
         if let Some(body) = self.bodies.get::<Bytes>(&body_key(&path)) {
             return Ok(body.len() as u64);

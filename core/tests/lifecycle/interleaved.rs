@@ -75,9 +75,15 @@ fn dangling(context: &Context) -> Vec<String> {
     listed.filter(gone).collect()
 }
 
-/// Runs `ours`, with `theirs` before its call number `met`, and lets it crash before its call number `death`. Returns
-/// the result and the number of calls.
-fn beside(context: &Context, ours: Operation, theirs: Operation, met: u64, death: Option<u64>) -> (Result<()>, u64) {
+/// Runs `ours`, and all of `theirs` just before call number `met` of `ours`. With `death`, `ours` crashes before that
+/// call. Returns the result and the number of calls.
+fn interleaved(
+    context: &Context,
+    ours: Operation,
+    theirs: Operation,
+    met: u64,
+    death: Option<u64>,
+) -> (Result<()>, u64) {
     let fault = Fault {
         at_call: death,
         lasting: true,
@@ -119,7 +125,7 @@ fn no_list_names_fragments_that_a_concurrent_vacuum_removes() {
         for (ours, theirs) in PAIRS {
             for met in 0.. {
                 let context = copy(&context, &files);
-                let (done, calls) = beside(&context, ours, theirs, met, None);
+                let (done, calls) = interleaved(&context, ours, theirs, met, None);
                 done.unwrap();
                 assert_eq!(dangling(&context), [""; 0], "before call {met}");
                 assert_eq!(read(&context, Window::ALL), before, "before call {met}");
@@ -139,10 +145,10 @@ fn a_crash_during_a_vacuum_leaves_an_array_that_opens_and_can_be_repaired() {
         for &(ours, theirs) in &PAIRS[..2] {
             for met in 0.. {
                 let context = context.clone();
-                let calls = beside(&copy(&context, &files), ours, theirs, met, None).1;
+                let calls = interleaved(&copy(&context, &files), ours, theirs, met, None).1;
                 for death in met..calls {
                     let context = copy(&context, &files);
-                    drop(beside(&context, ours, theirs, met, Some(death)));
+                    drop(interleaved(&context, ours, theirs, met, Some(death)));
                     assert_eq!(read(&context, Window::ALL), before, "call {met}, death at {death}");
                     let left = dangling(&context);
                     let errors = block_on(Array::open_to_verify(&context, "a", &OpenOptions::default()))
@@ -208,7 +214,7 @@ fn at_most_one_of_two_concurrent_consolidations_stays() {
     let mut given_up = 0;
     for met in (0..calls.len()).filter(|met| !(commit + 1..=list).contains(met)) {
         let context = copy(&context, &files);
-        let done = beside(&context, merge, merge, met as u64, None).0;
+        let done = interleaved(&context, merge, merge, met as u64, None).0;
         if let Err(e) = done {
             assert!(
                 e.to_string().contains("this merge was abandoned"),
