@@ -10,7 +10,7 @@ export interface CopyOptions extends CallOptions {
   onProgress?: (done: { files: number; bytes: number; of: number }) => void;
 }
 
-/** Names of files and folders by which readers recognise arrays and groups. They are written last. */
+/** Files and folders by which readers recognise arrays and groups. They are written last. */
 const MARKS = /(^|\/)(__schema|__array_schema\.tdb|__group|__tiledb_group\.tdb|__manifest\.json)(\/|$)/;
 
 /**
@@ -27,7 +27,7 @@ export async function copy(from: Store, to: Store, { path = "", signal, onProgre
   for (const [i, key] of keys.entries()) {
     signal?.throwIfAborted();
     const file = await from.get(key, { signal });
-    // A file that a vacuum has removed since it was listed.
+    // A vacuum may have removed the file since it was listed.
     if (!file) throw new HyperslabError("NotFound", `${key}: the file was removed during the copy; copy again to an empty store`);
     await to.set(key, file, { ifNoneMatch: "*" });
     bytes += file.length;

@@ -51,8 +51,7 @@ export interface RawResult { columns: RawColumn[]; cells: number; shape?: number
 
 /**
  * Reads a box of a dense array. Dimensions with one selected coordinate are dropped. A slice past the ends of the domain
- * is cut there. Without `attrs`, the array must
- * have one attribute, or the selection name one.
+ * is cut there. Without `attrs`, the array must have only one attribute, or the selection must name one.
  */
 export async function get<F extends Fields, N extends keyof F & string>(array: TileArray<F>, selection: Selection | undefined, options: GetOptions & { attrs: N }): Promise<Chunk<F[N]>>;
 export async function get<F extends Fields, N extends keyof F & string>(array: TileArray<F>, selection: Selection | undefined, options: GetOptions & { attrs: readonly N[] }): Promise<{ [Name in N]: Chunk<F[Name]> }>;

@@ -20,17 +20,17 @@ export function loadBefore(load: Load): void {
       await Promise.all(parts.map(load));
       return own.apply(this, args);
     };
-    // What is written may need a codec that no open array has.
+    // A write may need a codec that no open array uses.
     for (const name of WRITE) wrap(name, first("write", "codecs"));
     for (const name of MORE) wrap(name, first("more"));
     wrap("view", first("view", "codecs"));
     for (const name of ["get", "put"]) wrap(name, (own) => async function (...args) {
-      // Selections are JSON; this one is a text.
+      // The selection is a JSON string: text in the grammar of the mount.
       if (typeof args[0] === "string" && args[0].startsWith('"')) await load("more");
       return own.apply(this, args);
     });
     for (const name of ["open", "at", "members"]) wrap(name, (own) => async function (...args) {
-      // Everything in an encrypted array is encrypted.
+      // The schema of an encrypted array is encrypted too, so decryption is needed to open it.
       if (args[3] instanceof Uint8Array) await load("codecs");
       const found = await own.apply(this, args);
       if (found instanceof RawArray && found.needsCodecs()) await load("codecs");

@@ -1,4 +1,4 @@
-// Turns the cells of a query into what drawing and linear algebra libraries take.
+// Converts query results for drawing and linear algebra libraries.
 import { HyperslabError } from "./errors.js";
 import { refuseRounded } from "./exact.js";
 import type { Columns } from "./query.js";
@@ -27,7 +27,7 @@ export interface MatrixFields { row: string; column: string; value: string; shap
 /** A sparse matrix by rows: row `i` has the columns `indices[indptr[i]] … indices[indptr[i + 1] - 1]`, as in SciPy. */
 export interface Csr { readonly shape: readonly [number, number]; readonly indptr: Uint32Array; readonly indices: Uint32Array; readonly data: TypedArray }
 
-/** The cells as a sparse matrix, whatever their order. Cells of a row keep their order. */
+/** The cells as a sparse matrix. They may come in any order; within a row they keep it. */
 export function csr<F extends Fields>(cells: Columns<F>, fields: MatrixFields): Csr {
   const { rows, columns, values, shape } = matrix(cells, fields);
   const indptr = new Uint32Array(shape[0] + 1);
@@ -45,7 +45,7 @@ export function csr<F extends Fields>(cells: Columns<F>, fields: MatrixFields): 
   return { shape, indptr, indices, data };
 }
 
-/** The cells as a full matrix, row by row. Other places hold `fill`, 0 by default. Of several cells at one place, the last counts. */
+/** The cells as a full matrix, row by row. Missing cells are `fill`, 0 by default. If cells have the same row and column, the last one counts. */
 export function toDense<F extends Fields>(cells: Columns<F>, fields: MatrixFields & { fill?: number | bigint }): { readonly shape: readonly [number, number]; readonly data: TypedArray } {
   const { rows, columns, values, shape } = matrix(cells, fields);
   const size = shape[0] * shape[1];
