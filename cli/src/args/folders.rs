@@ -89,7 +89,7 @@ pub(crate) struct Serve {
 
 #[derive(Debug, Args)]
 pub(crate) struct Copy {
-    /// What to copy: a path or URL
+    /// Array, group or folder to copy: a path or URL
     pub(crate) src: String,
     /// Where to copy it: a path or URL
     pub(crate) dst: String,

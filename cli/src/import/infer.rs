@@ -359,7 +359,7 @@ fn check_domains(args: &Import, dimensions: &[String]) -> Result<()> {
     let named: Vec<&str> = named.collect::<Result<_>>()?;
     let unknown = named.into_iter().find(|dim| !dimensions.iter().any(|d| d == dim));
     let why = |dim| match dimensions {
-        [] => "without --dims, the axes are those of the file and count from 0".to_owned(),
+        [] => "without --dims, the dimensions are the axes of the file and count from 0".to_owned(),
         some => suggest::unknown("dimension", dim, some),
     };
     unknown.map_or(Ok(()), |dim| Err(usage("--domain", why(dim))))
@@ -421,7 +421,7 @@ fn roomy(name: &str, datatype: Datatype, lo: Scalar, hi: Scalar) -> Result<Scala
     };
     ensure!(
         a.is_finite() && b.is_finite(),
-        "a coordinate is infinite or no number; leave its row out"
+        "a coordinate is infinite, or not a number; remove its row"
     );
     let (first, last) = tiles::round_out(a, b);
     // The rounded end of a wide interval may be out of range for the type.

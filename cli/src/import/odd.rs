@@ -33,7 +33,7 @@ pub(super) fn warn_of_losses(name: &str, column: &Named) {
         };
         show::warning(format_args!(
             "line {line}, column '{name}': '{text}' is imported in UTC, without its offset{others}; \
-             accept that with --types {name}={}, or keep the text with --types {name}=string_ascii",
+             confirm this with --types {name}={}, or keep the text with --types {name}=string_ascii",
             guess.datatype()
         ));
     }
@@ -67,7 +67,7 @@ fn odd_cell(name: &str, odd: &Odd) -> String {
             format!("line {line}, column '{name}': '{text}' has a comma, which may separate thousands or a fraction")
         }
         Kind::Durations => format!(
-            "line {line}, column '{name}': '{text}' is no number, but {others} of {filled} cells are, which may be \
+            "line {line}, column '{name}': '{text}' is not a number, but {others} of {filled} cells are, which may be \
              durations"
         ),
         Kind::Fine => format!(
@@ -87,12 +87,12 @@ fn odd_remedy(name: &str, odd: &Odd) -> String {
         Kind::DecimalCommas => format!("write the numbers with a point, {text}"),
         Kind::Numbers | Kind::Dates => format!("correct or remove the line, {text}"),
         Kind::Zones => format!("end the times in Z or an offset, {text}"),
-        Kind::Whole => format!("accept rounding with --types {name}=float64, {text}"),
+        Kind::Whole => format!("accept the rounding with --types {name}=float64, {text}"),
         Kind::Thousands => format!("write 1,234 as 1234 or 1.234, {text}"),
         Kind::Durations => format!("give their unit, as in --types {name}=time_ms, {text}"),
         Kind::Fine => format!("shorten the fractions of seconds, {text}"),
         Kind::Floats | Kind::PlainNumbers | Kind::Offsets | Kind::Coarse => {
-            format!("accept that with --types {name}=float64, {text}")
+            format!("accept the rounding with --types {name}=float64, {text}")
         }
     }
 }

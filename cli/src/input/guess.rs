@@ -48,7 +48,7 @@ pub(crate) struct Guess {
     zero_led: Option<Odd>,
     /// The first whole number that no integer type holds together with those before it.
     unfit: Option<Odd>,
-    /// Cells that are NaT, which is no number and no date, and the first of them.
+    /// The cells that are NaT, which is neither a number nor a date, and the first of them.
     nats: u64,
     odd_nat: Option<Odd>,
     /// The first date that no unit holds together with those before it.
@@ -365,10 +365,10 @@ impl Guess {
     pub(crate) fn ends(&self) -> Result<Option<(Scalar, Scalar)>> {
         let datatype = self.datatype();
         if let Some(line) = self.empty {
-            bail!("line {line} has no coordinate; fill it in, or take the line out");
+            bail!("line {line} has no coordinate; fill it in, or remove the line");
         }
         if let Some(line) = self.nowhere.filter(|_| !datatype.is_integer()) {
-            bail!("the coordinate on line {line} is infinite or no number or time; take the line out");
+            bail!("the coordinate on line {line} is infinite, or not a number or time; remove the line");
         }
         ensure!(
             datatype != Datatype::Bool,

@@ -156,7 +156,7 @@ fn cells(
             cell(i, text.cell(i), &mut data).with_context(quote)?;
         } else if matches!(field.id, Some(FieldId::Dimension(_))) && !field.datatype.is_string() {
             bail!(
-                "{}, '{}': there is no coordinate; fill it in, or take the line out",
+                "{}, '{}': there is no coordinate; fill it in, or remove the line",
                 lines.place(i),
                 field.name
             );

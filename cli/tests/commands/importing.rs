@@ -195,7 +195,7 @@ fn one_bad_coordinate_is_an_error_with_its_line() {
         shell.file("in.csv", format!("d,v\n{rows}"));
         let (_, error) = shell.fails("import in.csv b --sparse --dims d");
         assert!(
-            error.contains(&format!("line {line}")) && error.contains("take the line out"),
+            error.contains(&format!("line {line}")) && error.contains("remove the line"),
             "{error}"
         );
     }

@@ -32,13 +32,13 @@ fn durations_and_fine_dates_that_become_text_are_named_with_advice() {
         (
             "a",
             "5\nNaT",
-            "line 3, column 'd': 'NaT' is no number, but 1 of 2 cells are",
+            "line 3, column 'd': 'NaT' is not a number, but 1 of 2 cells are",
             "--types d=time_ms",
         ),
         (
             "b",
             "NaT\nNaT\n5",
-            "line 2, column 'd': 'NaT' is no number",
+            "line 2, column 'd': 'NaT' is not a number",
             "--types d=time_ms",
         ),
         (
