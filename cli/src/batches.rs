@@ -49,8 +49,8 @@ impl Budget {
         place
     }
 
-    /// Returns an error if cells of this many bytes do not fit in memory at once. `what` needs that, unless the user
-    /// follows `remedy`.
+    /// Returns an error if cells of this many bytes do not fit in memory at once. `what` is the operation that needs
+    /// them, and `remedy` a way around it.
     pub(crate) fn check_whole(self, bytes: u64, what: &str, remedy: &str) -> Result<()> {
         let needed = bytes.saturating_mul(BATCH_SHARE) / 2 + PROGRAM_BYTES;
         ensure!(

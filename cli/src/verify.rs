@@ -105,7 +105,7 @@ impl Failures {
         }
     }
 
-    /// The number of failures among the files `seen`, with advice. `None` if there are none.
+    /// The number of failures among the files `seen`, with advice; `None` without failures.
     fn summary(&self, seen: &str) -> Option<String> {
         const RESTORE: &str = "restore the files named above from a backup, or follow the advice in their lines";
         const PERMIT: &str = "run `verify` as a user who has permission to read the files named above";

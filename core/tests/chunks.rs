@@ -124,7 +124,7 @@ fn write(schema: &Schema, writes: &[Box4], key: Option<Key>) -> Both {
 }
 
 impl Both {
-    /// Reads single cells: first those of a coarse grid, some of them twice, then some that `write_points` has changed.
+    /// Reads single cells: first on a coarse grid, some of them twice, then some that `write_points` has changed.
     fn check_points(&mut self) {
         let at: Vec<(i64, i64)> = (0..ROWS)
             .flat_map(|y| (0..COLS).map(move |x| (y, x)))

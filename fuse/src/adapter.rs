@@ -16,7 +16,7 @@ use crate::errno::{FsError, errno};
 use crate::filesystem::{Attributes, FileSystem, Listed, NAME_BYTES_MAX};
 use crate::workers::Workers;
 
-/// How long the kernel may cache the attributes of a file. They never change; those of a folder do.
+/// How long the kernel may cache the attributes of a file. They never change, unlike a folder's.
 const FOREVER: Duration = Duration::from_secs(24 * 3600);
 /// The largest number of background requests of the kernel.
 const BACKGROUND: u16 = 64;

@@ -14,7 +14,7 @@ use hyperslab::view::Source;
 use hyperslab::{Array, CellCount, Context, CreateOptions, Datatype, OpenOptions};
 use hyperslab_fuse::filesystem::{FileSystem, ROOT};
 
-/// What the program prints, and its exit code.
+/// The output of the program, and its exit code.
 fn run(words: &[&str], text: &mut String) {
     let output = Command::new(env!("CARGO_BIN_EXE_fuse-mount"))
         .args(words)

@@ -20,8 +20,8 @@ pub(crate) enum Group {
     Add {
         /// Path or URL of the group
         path: String,
-        /// Path from the current folder or, if nothing is there, from the group's, or URL. Members in the group's
-        /// folder get a path relative to it, so that both can move together
+        /// Path or URL of the member; a path is relative to the current folder or, if nothing is there, to the group.
+        /// Members in the group's folder are stored as relative paths, so that the folder can be moved
         member: String,
         /// Give the member this name in the group [default: the last part of its path]
         #[arg(long)]

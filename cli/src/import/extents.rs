@@ -125,7 +125,7 @@ fn ticks(datatype: Datatype, text: &str) -> Result<Scalar> {
     let (Some(unit), Ok(count)) = (unit, digits.parse::<u64>()) else {
         let shorts: Vec<&str> = UNITS.iter().map(|u| u.short).collect();
         bail!(
-            "'{text}' is not a duration; write a number with a unit, as in 7d, or without one, which then is {} (the \
+            "'{text}' is not a duration; write a number with a unit, as in 7d; without a unit it counts as {} (the \
              units are {})",
             own.short,
             shorts.join(", ")
@@ -173,7 +173,7 @@ mod tests {
         for (datatype, text, why) in [
             (Datatype::DatetimeMs, "2020-01-02", "as in 7d"),
             (Datatype::DatetimeMs, "1x", "y, mo, w, d, h, min"),
-            (Datatype::DatetimeMs, "", "which then is ms"),
+            (Datatype::DatetimeMs, "", "counts as ms"),
             (Datatype::DatetimeMs, "-1d", "not a duration"),
             (
                 Datatype::DatetimeDay,

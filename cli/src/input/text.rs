@@ -161,7 +161,7 @@ fn cells(
                 field.name
             );
         } else if !field.nullable {
-            nothing(field, &mut data).with_context(|| format!("{}, '{}'", lines.place(i), field.name))?;
+            empty_cell(field, &mut data).with_context(|| format!("{}, '{}'", lines.place(i), field.name))?;
         }
         if let Some(size) = field.cell.cell_bytes(field.datatype) {
             let written = data.len() - before;
@@ -190,7 +190,7 @@ fn cells(
 }
 
 /// Appends the value of an empty cell in a field that is not nullable.
-fn nothing(field: &Field, out: &mut Vec<u8>) -> Result<()> {
+fn empty_cell(field: &Field, out: &mut Vec<u8>) -> Result<()> {
     let t = field.datatype;
     match t.physical() {
         _ if t.is_bytes() || field.cell.is_var() => {}

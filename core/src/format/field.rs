@@ -30,7 +30,7 @@ pub struct Field {
     pub cell: CellCount,
     /// Whether cells may be null.
     pub nullable: bool,
-    /// The value of cells that were never written. Empty if there is none.
+    /// The value of cells that were never written. Empty if the field has no fill value.
     pub fill: Vec<u8>,
     /// Whether the fill value is a value (true) or null (false). Only for nullable fields.
     pub fill_valid: bool,

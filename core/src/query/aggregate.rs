@@ -85,7 +85,7 @@ impl Accumulator {
         }
     }
 
-    /// Whether a value that compares with the best so far as `order` is better.
+    /// Whether a value is better than the best so far. `order` is the result of comparing the two.
     fn better(&self, order: Ordering) -> bool {
         if self.aggregate == Aggregate::Min {
             order.is_lt()

@@ -62,7 +62,7 @@ fn missing_value(array: &Array, a: &Attribute, filled: &Filled) -> Option<Vec<u8
         Some(_) if is_float => return None,
         Some(null) => null,
         // Both values of a bool are data.
-        None if a.datatype == Datatype::Bool || !missing.is_alike(a.datatype) => return None,
+        None if a.datatype == Datatype::Bool || !missing.is_uniform(a.datatype) => return None,
         None if !has_unwritten(array, a, |f| filled.has_fill(f, &a.name)) => return None,
         None => missing.unwritten,
     };

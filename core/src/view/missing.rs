@@ -1,4 +1,4 @@
-//! The values of null and unwritten cells in formats without nulls. Pure.
+//! The values of null and unwritten cells in formats without nulls. Does no I/O.
 //!
 //! | type | null | unwritten |
 //! | --- | --- | --- |
@@ -68,7 +68,7 @@ impl Missing {
     }
 
     /// Whether all values of an unwritten cell are equal.
-    pub(super) fn is_alike(&self, datatype: Datatype) -> bool {
+    pub(super) fn is_uniform(&self, datatype: Datatype) -> bool {
         let mut values = self.unwritten.chunks(datatype.size());
         let first = values.next();
         values.all(|v| Some(v) == first)

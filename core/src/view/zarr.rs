@@ -336,7 +336,7 @@ fn tiles(array: &Array, member: &Member) -> Result<Tiles> {
         Member::Values(name) => array.schema().attribute(name).map(|(_, a)| a),
         _ => None,
     };
-    if attribute.is_none_or(|a| Missing::of(a).is_alike(a.datatype)) {
+    if attribute.is_none_or(|a| Missing::of(a).is_uniform(a.datatype)) {
         Tiles::of(array)
     } else {
         Tiles::whole(array.schema())

@@ -57,7 +57,7 @@ fn write(context: &Context, time: u64, rows: Ends, columns: Ends) -> Vec<String>
     names
 }
 
-/// For each cell in row order, the time of the visible write of an attribute; `None` if there is none.
+/// For each cell in row order, the time of the visible write of an attribute, or `None`.
 fn model(writes: &Writes, attribute: &str) -> Model {
     let shown = |cell: [i32; 2]| {
         // The part of a tile that a write covers.

@@ -339,7 +339,7 @@ impl QuerySpec {
 }
 
 /// The condition described by a tree: `["and", a, b]`, `["not", a]`, `["in", field, [hex]]`, `["==", field, hex or
-/// null]`. For enumerated attributes the values are those of the enumeration.
+/// null]`. For enumerated attributes, conditions name values, not indices.
 ///
 /// # Errors
 /// If the tree is not a condition.

@@ -34,7 +34,7 @@ impl Samples {
     /// The payloads of one kind.
     ///
     /// # Panics
-    /// If there are none, because the samples have changed.
+    /// If no sample has this kind, because the samples have changed.
     pub(super) fn of(&self, kind: &str) -> Vec<Vec<u8>> {
         let mut all = self
             .payloads

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create, get, MemoryStore, put, query } from "hyperslab";
 
-test("fields may have any name, even that of a property", async () => {
+test("fields may be named like properties of objects", async () => {
   const names = ["length", "columns", "cells", "constructor", "toString", "values", "data", "shape"];
   const attrs = names.map((name) => ({ name, type: "int32" }));
   const dims = [{ name: "hasOwnProperty", type: "int32", domain: [0, 9], tile: 5 }];

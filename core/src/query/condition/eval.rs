@@ -95,8 +95,8 @@ fn run(test: &Test, column: &Column, cells: usize) -> Vec<u8> {
             None => Vec::new(),
         }),
         Test::Numbers(values, negated) => match column.datatype.physical() {
-            Physical::F32 => one_of::<u32>(&column.data, values, *negated, same_f32),
-            Physical::F64 => one_of::<u64>(&column.data, values, *negated, same_f64),
+            Physical::F32 => one_of::<u32>(&column.data, values, *negated, normalized_f32),
+            Physical::F64 => one_of::<u64>(&column.data, values, *negated, normalized_f64),
             _ => one_of_bytes(column, values, *negated),
         },
         Test::NumberBytes(values, negated) => one_of_bytes(column, values, *negated),
@@ -132,7 +132,7 @@ fn trimmed(column: &Column, i: usize) -> &[u8] {
 }
 
 /// Normalizes NaNs and -0.0, so that equal floats have equal bits.
-fn same_f32(bits: u32) -> u32 {
+fn normalized_f32(bits: u32) -> u32 {
     let v = f32::from_bits(bits);
     if v.is_nan() {
         f32::NAN.to_bits()
@@ -141,8 +141,8 @@ fn same_f32(bits: u32) -> u32 {
     }
 }
 
-/// As [`same_f32`].
-fn same_f64(bits: u64) -> u64 {
+/// Like [`normalized_f32`].
+fn normalized_f64(bits: u64) -> u64 {
     let v = f64::from_bits(bits);
     if v.is_nan() {
         f64::NAN.to_bits()

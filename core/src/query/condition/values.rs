@@ -84,7 +84,7 @@ fn utf_units(bytes: &[u8], datatype: Datatype) -> Option<Vec<u8>> {
 }
 
 /// The bytes of a cell of several numbers; `None` if its type does not have these numbers.
-fn several(field: &Field, value: &Scalar) -> Result<Option<Vec<u8>>> {
+fn number_list_bytes(field: &Field, value: &Scalar) -> Result<Option<Vec<u8>>> {
     let text = match value {
         Scalar::Bytes(bytes) => std::str::from_utf8(bytes).ok(),
         _ => None,
@@ -147,7 +147,7 @@ fn member_bytes(member: &Field, value: &Scalar) -> Result<Option<Vec<u8>>> {
         return Ok(exact(&member.name, value, datatype)?.map(|v| v.to_le_bytes()));
     }
     if holds_numbers(member) {
-        return several(member, value);
+        return number_list_bytes(member, value);
     }
     cell_bytes(member, value).map(Some)
 }

@@ -119,8 +119,8 @@ impl FinalCells {
         }
     }
 
-    /// A mask with 0 for the cells that delete `k` removes; `None` if there are none. `columns` are the fields that it
-    /// tests.
+    /// A mask with 0 for the cells that delete `k` removes; `None` if it removes nothing. `columns` are the fields
+    /// that it tests.
     pub(super) fn kept_by(
         &self,
         query: &SparseQuery,

@@ -118,7 +118,7 @@ formats! {
     }
 }
 
-/// What most tables have in common.
+/// The facts that most table formats share.
 const TABLE: Facts = Facts {
     extension: "",
     aliases: &[],
