@@ -1,4 +1,4 @@
-//! Merges byte ranges that are close together into fewer, larger reads. Pure.
+//! Merges byte ranges that are close together into fewer, larger reads. Does no I/O.
 
 use std::ops::Range;
 

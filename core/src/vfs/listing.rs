@@ -1,4 +1,4 @@
-//! Parses the folder listings of web servers: the JSON of nginx and Caddy, and HTML pages of links. Pure.
+//! Parses the folder listings of web servers: the JSON of nginx and Caddy, and HTML pages of links. Does no I/O.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! The metadata of an array as attributes of the Zarr hierarchy. Pure.
+//! The metadata of an array as attributes of the Zarr hierarchy. Does no I/O.
 //!
 //! TileDB-CF stores the attributes of a NetCDF variable in the array's metadata, with keys such as
 //! `__tiledb_attr.NAME.KEY` for attributes and `__tiledb_dim.NAME.KEY` for dimensions.

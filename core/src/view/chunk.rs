@@ -1,4 +1,5 @@
-//! Chunks of the Zarr view that are built from cells. A chunk is a tile, and all chunks have the same size. Pure.
+//! Chunks of the Zarr view that are built from cells. A chunk is a tile, and all chunks have the same size.
+//! Does no I/O.
 
 use super::encode::Format;
 use super::missing::{Missing, mask};

@@ -1,4 +1,4 @@
-//! `_FillValue`: the missing value of an attribute, as in the CF conventions and xarray. Pure.
+//! `_FillValue`: the missing value of an attribute, as in the CF conventions and xarray. Does no I/O.
 //!
 //! Zarr's own fill value defines the contents of missing chunks, but readers do not mask it.
 //!

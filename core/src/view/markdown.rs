@@ -1,5 +1,5 @@
 //! Escapes names and values of an array in Markdown pages. Any text may occur in them: none of it becomes markup, and
-//! no control character reaches a terminal. Pure.
+//! no control character reaches a terminal. Does no I/O.
 
 /// A name or a value in a table. Plain text is unchanged. Other text is quoted with backquotes, and invisible
 /// characters are escaped.

@@ -1,4 +1,4 @@
-//! Generates the READMEs and JSON files of a view. Pure.
+//! Generates the READMEs and JSON files of a view. Does no I/O.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! Tiles as Zarr shards. A tile's chunks are the inner chunks, followed by an index of their byte ranges. Pure.
+//! Tiles as Zarr shards. A tile's chunks are the inner chunks, followed by an index of their byte ranges. Does no I/O.
 //!
 //! ```text
 //! shard: stored bytes of the tile | index

@@ -1,4 +1,4 @@
-//! A slice of an array in a file format: the queries that read it, and the layout of the file. Pure.
+//! A slice of an array in a file format: the queries that read it, and the layout of the file. Does no I/O.
 
 use std::ops::Range;
 

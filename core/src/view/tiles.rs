@@ -1,4 +1,4 @@
-//! The space tiles of a dense array that contain data, by grid position. Pure.
+//! The space tiles of a dense array that contain data, by grid position. Does no I/O.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The file and folder names below an array. Pure.
+//! The file and folder names below an array. Does no I/O.
 //!
 //! ```text
 //! README.md  schema.json  metadata.json

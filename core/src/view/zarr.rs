@@ -1,4 +1,5 @@
-//! A dense array as a Zarr v3 hierarchy: `zarr/zarr.json`, `zarr/<name>/zarr.json`, `zarr/<name>/c/<i>/<j>`. Pure.
+//! A dense array as a Zarr v3 hierarchy: `zarr/zarr.json`, `zarr/<name>/zarr.json`, `zarr/<name>/c/<i>/<j>`.
+//! Does no I/O.
 //!
 //! - A chunk is a space tile. If the layout allows, it is a shard that serves the stored bytes unchanged
 //!   ([`super::shard`]). Otherwise it is uncompressed cells, so its size is known and any part of it can be read.

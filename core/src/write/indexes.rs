@@ -1,4 +1,4 @@
-//! Checks that the cells of an enumerated attribute are valid indices. Pure.
+//! Checks that the cells of an enumerated attribute are valid indices. Does no I/O.
 
 use crate::column::Column;
 use crate::error::{Error, Result};
