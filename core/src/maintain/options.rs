@@ -18,7 +18,7 @@ pub struct ConsolidateOptions {
     pub steps: Steps,
     /// Names of the fragments to merge. `steps` is ignored if set.
     pub fragments: Option<Vec<String>>,
-    /// Whether to drop deleted cells, and thus their history.
+    /// Whether to drop deleted cells, including their history.
     pub purge_deleted: bool,
     /// Start a new fragment after this many bytes of data.
     pub fragment_bytes_max: u64,

@@ -59,7 +59,7 @@ fn the_cells_of_a_large_array_stay_where_they_are() {
 }
 
 #[test]
-fn a_write_outdates_it_and_refresh_renews_it() {
+fn refresh_updates_a_manifest_after_a_write() {
     let mem = store();
     block_on(write(&mem, "")).unwrap();
     let vfs = ManifestVfs::new(Arc::new(mem.clone()));

@@ -152,7 +152,7 @@ fn reads_from_servers_of_every_kind() {
 }
 
 #[test]
-fn a_file_that_comes_whole_serves_every_other_part_of_it() {
+fn a_file_that_is_sent_whole_serves_all_of_its_ranges() {
     let text: &'static str = Box::leak((0..1_000_000).map(|i| char::from(b'a' + (i % 23) as u8)).collect());
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
