@@ -215,7 +215,7 @@ test("the package stays small", async () => {
   const [core, write, view, codecs, extra] = await Promise.all(["core", "write", "view", "codecs", "more"].map((part) => brotli(`${part}.wasm`)));
   const [shell, more] = [await zipped(modules.filter((n) => !pool.includes(n))), await zipped(pool)];
   console.log(`# brotli: core ${core}, write ${write}, view ${view}, codecs ${codecs}, more ${extra}; gzip: shell ${shell}, pool ${more}`);
-  assert.ok(core <= 454_000, `${core} bytes of wasm to read`);
+  assert.ok(core <= 458_000, `${core} bytes of wasm to read`);
   assert.ok(core + write + view + codecs + extra <= 1_003_000, `${core + write + view + codecs + extra} bytes of wasm`);
   assert.ok(shell <= 22_990, `${shell} bytes of JavaScript`);
   assert.ok(pool.length === 4 && more <= 4_190, `${more} bytes of JavaScript for ${pool}`);
