@@ -6,7 +6,8 @@ const here = new URL("./", import.meta.url);
 const dist = new URL("dist/", here);
 await mkdir(dist, { recursive: true });
 for (const file of ["index.html", "style.css"]) await cp(new URL(file, here), new URL(file, dist));
-await cp(new URL("../wasm/npm/dist/", here), new URL("hyperslab/", dist), { recursive: true });
+const filter = (name) => !/(inline\.js|\.cjs|\.d\.c?ts)$/.test(name);
+await cp(new URL("../wasm/npm/dist/", here), new URL("hyperslab/", dist), { recursive: true, filter });
 
 // The page's policy forbids inline scripts, and so import maps. Imports of the package become file paths instead.
 const files = { hyperslab: "./hyperslab/index.js", "hyperslab/pool": "./hyperslab/pool.js" };

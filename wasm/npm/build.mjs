@@ -1,9 +1,8 @@
-// Builds the package into dist: the engine's wasm in parts, its bindings, and the TypeScript.
+// Builds the package into dist: the engine's wasm in parts and its bindings. `shell.mjs` builds the rest.
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { minify } from "terser";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const root = join(here, "../..");
@@ -20,13 +19,5 @@ run("cargo", ["run", "--package", "hyperslab-bindgen", "--", wasm, dist, join(ta
 // npm leaves links out of packages.
 for (const licence of ["LICENSE-MIT", "LICENSE-APACHE"]) cpSync(join(root, licence), join(here, licence));
 // TypeScript resolves ./core.js to declarations in the source folder.
-cpSync(join(dist, "core.d.ts"), join(here, "src/core.d.ts"));
-run(process.execPath, [join(here, "node_modules/typescript/bin/tsc"), "-p", here]);
-rmSync(join(dist, "core.d.ts"));
-
-// Minifies, because pages load these files, mostly without a bundler. Users see the names of classes.
-for (const name of readdirSync(dist).filter((name) => name.endsWith(".js"))) {
-  const file = join(dist, name);
-  const { code } = await minify(readFileSync(file, "utf8"), { module: true, ecma: 2022, keep_classnames: true });
-  writeFileSync(file, code);
-}
+renameSync(join(dist, "core.d.ts"), join(here, "src/core.d.ts"));
+await import("./shell.mjs");

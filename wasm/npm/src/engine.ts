@@ -1,9 +1,11 @@
 // Loads the engine when it is first needed, and its parts when they are.
 import start, { codecsLoaded, type InitOutput } from "./core.js";
+import { compiled, located } from "./compile.js";
 import { HyperslabError, type ErrorCode } from "./errors.js";
 import { loadBefore } from "./parts.js";
+import { wasm as wasmOf } from "./places.js";
 
-type WasmInput = string | URL | Request | Response | BufferSource | WebAssembly.Module;
+export type WasmInput = string | URL | Request | Response | BufferSource | WebAssembly.Module;
 
 /** A source of WebAssembly: a URL, a response, bytes, or a compiled module. */
 export type WasmSource = WasmInput | Promise<WasmInput>;
@@ -19,16 +21,9 @@ export type Part = "core" | "write" | "view" | "codecs" | "more";
 export type WasmSources = { readonly [part in Part]?: WasmSource };
 
 /** Returns where a file is, or the file compiled. @internal */
-export type Locate = (part: Part) => WasmSource | undefined;
+export type Locate = (part: Part) => WasmSource;
 
-// Bundlers recognise exactly these expressions.
-let locate: Locate = (part) => ({
-  core: () => new URL("./core.wasm", import.meta.url),
-  write: () => new URL("./write.wasm", import.meta.url),
-  view: () => new URL("./view.wasm", import.meta.url),
-  codecs: () => new URL("./codecs.wasm", import.meta.url),
-  more: () => new URL("./more.wasm", import.meta.url),
-}[part]());
+let locate: Locate = wasmOf;
 let given: WasmSources = {};
 let running: Promise<InitOutput> | undefined;
 const modules = new Map<Part, Promise<WebAssembly.Module>>();
@@ -83,7 +78,7 @@ export async function loadPart(part: Exclude<Part, "core">): Promise<WebAssembly
 
 /** A file of the engine, compiled once for this thread and its workers. @internal */
 export async function moduleOf(part: Part): Promise<WebAssembly.Module> {
-  return remembered(modules, part, async () => compiled(await (given[part] ?? locate(part))));
+  return remembered(modules, part, async () => compiled(part, await (given[part] ?? located(part, locate))));
 }
 
 /** The value of `key`, made once. Made again if it failed. */
@@ -96,27 +91,6 @@ async function remembered<K, V>(known: Map<K, Promise<V>>, key: K, make: () => P
     known.delete(key);
     throw error;
   }
-}
-
-async function compiled(source: WasmInput | undefined): Promise<WebAssembly.Module> {
-  if (source instanceof WebAssembly.Module) return source;
-  const isAddress = typeof source === "string" || source instanceof URL || source instanceof Request;
-  const found = isAddress ? await fetched(source) : source;
-  try {
-    if (!(found instanceof Response)) return await WebAssembly.compile(found as BufferSource);
-    const streams = found.headers.get("Content-Type")?.split(";")[0] === "application/wasm";
-    return streams ? await WebAssembly.compileStreaming(found) : await WebAssembly.compile(await found.arrayBuffer());
-  } catch (error) {
-    if (!(error instanceof WebAssembly.CompileError)) throw error;
-    const why = "the engine needs WebAssembly SIMD; use Chrome 100, Firefox 97, Safari 16.4 or later";
-    throw new HyperslabError("Unsupported", `${why} (${error.message})`, { cause: error });
-  }
-}
-
-async function fetched(address: string | URL | Request): Promise<Response> {
-  const response = await fetch(address);
-  if (response.ok) return response;
-  throw new HyperslabError("NotFound", `${response.url}: the server answered ${response.status}; copy the files of the package's folder "dist" there, or call init with the address of this one`);
 }
 
 /** The running calls. They keep their arrays and stores alive, because the engine does not. */

@@ -2,10 +2,11 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { provideStores } from "./array.js";
+import { packageFile } from "./disk.js";
 import { provideWasm } from "./engine.js";
 import { FileStore } from "./files.js";
 
-provideWasm(async (part) => readFile(new URL(`./${part}.wasm`, import.meta.url)));
+provideWasm(async (part) => readFile(packageFile(`${part}.wasm`)));
 provideStores((url) => {
   const text = String(url);
   if (text.startsWith("file:")) return new FileStore(fileURLToPath(text));

@@ -1,10 +1,11 @@
 // The pool in Node, with worker threads.
 import { Worker } from "node:worker_threads";
+import { packageFile } from "./disk.js";
 import { provideWorkers } from "./pool.js";
 import "./node.js";
 
-provideWorkers((hear, fail) => {
-  const worker = new Worker(new URL("./worker-node.js", import.meta.url));
+provideWorkers((hear, fail, script) => {
+  const worker = new Worker(script ?? packageFile("worker-node.js"));
   worker.on("message", hear);
   worker.on("error", fail);
   return {

@@ -10,10 +10,10 @@ import type { Store } from "./store.js";
 
 type Call = Extract<Message, { type: "call" }>;
 type Ask = Extract<Message, { type: "ask" }>;
-type Spawn = (hear: (message: Message) => void, fail: (error: unknown) => void) => Port;
+type Spawn = (hear: (message: Message) => void, fail: (error: unknown) => void, script: string | URL | undefined) => Port;
 
-let spawn: Spawn = (hear, fail) => {
-  const worker = pageWorker(fail);
+let spawn: Spawn = (hear, fail, script) => {
+  const worker = pageWorker(fail, script);
   worker.onmessage = ({ data }) => hear(data as Message);
   return {
     post: (message, transfer = []) => worker.postMessage(message, [...transfer]),
@@ -24,6 +24,13 @@ let spawn: Spawn = (hear, fail) => {
 /** Sets how an entry point starts workers. @internal */
 export function provideWorkers(start: Spawn): void {
   spawn = start;
+}
+
+export interface PoolOptions {
+  /** The number of workers. Default: one per processor, at most four. */
+  workers?: number;
+  /** The address of the workers' script, `hyperslab/worker`, if your bundler does not find it. */
+  worker?: string | URL;
 }
 
 /**
@@ -38,10 +45,9 @@ export class Pool implements Pooled {
   readonly number = (() => { let last = 0; return () => (last += 1); })();
   private closed = false;
 
-  /** `workers` is the number of workers. Default: one per processor, at most four. */
-  constructor({ workers = Math.min(globalThis.navigator?.hardwareConcurrency ?? 4, 4) }: { workers?: number } = {}) {
+  constructor({ workers = Math.min(globalThis.navigator?.hardwareConcurrency ?? 4, 4), worker }: PoolOptions = {}) {
     if (!(Number.isInteger(workers) && workers > 0)) throw new HyperslabError("InvalidArgument", `workers must be a positive integer, not ${workers}`);
-    this.workers = Array.from({ length: workers }, () => new WorkerHandle());
+    this.workers = Array.from({ length: workers }, () => new WorkerHandle(worker));
   }
 
   /** Stops the workers. Running calls fail with the code `Cancelled`. */
@@ -76,6 +82,9 @@ class WorkerHandle {
   private readonly asked = new Map<number, AbortController>();
   private readonly bridges = new Map<number, PageStore>();
   private next = 0;
+
+  constructor(private readonly script: string | URL | undefined) {}
+
   /** The worker's objects by number, from when they are requested on. */
   readonly has = new Map<number, Promise<unknown>>();
 
@@ -135,14 +144,14 @@ class WorkerHandle {
     const module = await moduleOf("core");
     let heard = false;
     const failed = (error: unknown) => {
-      const what = heard ? "try again with smaller reads" : "check that worker.js is next to pool.js";
+      const what = heard ? "try again with smaller reads" : "give the address of the package's worker.js: new Pool({ worker: url })";
       this.stop(new HyperslabError("Io", `a worker failed: ${failure(error).message}; ${what}`));
     };
     const hear = (message: Message) => {
       heard = true;
       this.hear(message);
     };
-    const port = spawn(hear, failed);
+    const port = spawn(hear, failed, this.script);
     port.post({ type: "wasm", part: "core", module });
     return port;
   }

@@ -1,6 +1,7 @@
 // Starts workers from a page, even if the package comes from another origin or the page requires Trusted Types.
 import { HyperslabError } from "./errors.js";
 import { failure } from "./messages.js";
+import { plainWorker, workerScript } from "./script.js";
 
 interface Policy { createScriptURL(url: string): string }
 interface TrustedTypes { createPolicy(name: string, rules: Policy): Policy }
@@ -9,32 +10,31 @@ let policy: Policy | undefined;
 let importer: string | undefined;
 
 /** Starts a worker. `fail` is called with the message of an error that ends it. */
-export function pageWorker(fail: (why: string) => void): Worker {
-  const worker = made();
+export function pageWorker(fail: (why: string) => void, script: string | URL | undefined): Worker {
+  const worker = made(script);
   worker.onerror = (event) => {
     event.preventDefault();
-    const elsewhere = importer ? `; its host must send "Access-Control-Allow-Origin", and the page's Content-Security-Policy must allow "worker-src blob: ${new URL(import.meta.url).origin}"` : "";
+    const elsewhere = importer ? `; its host must send "Access-Control-Allow-Origin", and the page's Content-Security-Policy must allow "worker-src blob: ${new URL(script ?? workerScript()).origin}"` : "";
     fail(event.message || `it could not be loaded${elsewhere}`);
   };
   return worker;
 }
 
-function made(): Worker {
+function made(script: string | URL | undefined): Worker {
   try {
-    // Bundlers recognise exactly this expression.
-    return new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+    return script === undefined ? plainWorker() : new Worker(script, { type: "module" });
   } catch {
-    return madeOtherwise();
+    return madeOtherwise(String(script ?? workerScript()));
   }
 }
 
 /** Starts a worker of another origin through a `blob:` URL, and through a policy if the page requires Trusted Types. */
-function madeOtherwise(): Worker {
-  const address = import.meta.url.replace(/[^/]*$/, "worker.js");
+function madeOtherwise(script: string): Worker {
   const { location, trustedTypes } = globalThis as { location?: Location; trustedTypes?: TrustedTypes };
   try {
-    if (new URL(address).origin !== location?.origin) importer ??= URL.createObjectURL(new Blob([`import ${JSON.stringify(address)};`], { type: "text/javascript" }));
-    return new Worker(trusted(importer ?? address, trustedTypes), { type: "module" });
+    const { href, origin } = new URL(script, location?.href);
+    if (origin !== location?.origin) importer ??= URL.createObjectURL(new Blob([`import ${JSON.stringify(href)};`], { type: "text/javascript" }));
+    return new Worker(trusted(importer ?? href, trustedTypes), { type: "module" });
   } catch (error) {
     const hint = trustedTypes && error instanceof TypeError
       ? `add "trusted-types hyperslab" to the page's Content-Security-Policy`

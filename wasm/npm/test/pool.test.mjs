@@ -260,7 +260,7 @@ test("a failed worker is reported and started again", async () => {
     return { post: ({ type, id }) => { asked.push(type); if (type === "call" && starts > 2) hear({ type: "done", id, value: { dims: "[]", attrs: "[]", schema: '{"type":"sparse"}' } }); } };
   });
   const pool = new Pool({ workers: 1 });
-  await assert.rejects(open(store, { path: "dense", pool }), (e) => e.code === "Io" && /no such file; check that worker.js is next to pool.js/.test(e.message));
+  await assert.rejects(open(store, { path: "dense", pool }), (e) => e.code === "Io" && /no such file; give the address of the package's worker.js: new Pool\(\{ worker: url \}\)/.test(e.message));
   asked.length = 0;
   const waiting = open(store, { path: "dense", pool });
   assert.ok(await until(() => asked.includes("call")));

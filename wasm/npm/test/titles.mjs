@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { chromium } from "playwright-core";
 
-/** Opens the page `times` times, and returns its titles. The page may only log errors that `expected` matches. */
+/** Opens the page of a server, which has a `url` and a `close`, `times` times, and returns its titles. The page may only log errors that `expected` matches. */
 export async function titles(server, times, expected) {
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--no-first-run"] });
   try {
@@ -12,7 +12,7 @@ export async function titles(server, times, expected) {
     page.on("pageerror", (e) => errors.push(String(e)));
     const found = [];
     for (let i = 0; i < times; i += 1) {
-      await page.goto(`${server.url}/index.html`);
+      await page.goto(`${server.url}${server.path ?? "/index.html"}`);
       await page.waitForFunction(() => document.title !== "", undefined, { timeout: 30_000 }).catch(() => {});
       assert.deepEqual(errors, []);
       found.push(JSON.parse(await page.title()));

@@ -1,0 +1,55 @@
+// Builds the TypeScript of the package into dist, which already has the engine: modules for pages and Node, a CommonJS
+// module for `require`, and the entry point `inline`, which contains the engine.
+import { build } from "esbuild";
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { minify } from "terser";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const dist = join(here, "dist");
+const read = (name) => readFileSync(join(dist, name));
+const write = (name, text) => writeFileSync(join(dist, name), text);
+const minified = async (code) => (await minify(code, { module: true, ecma: 2022, keep_classnames: true })).code;
+
+execFileSync(process.execPath, [join(here, "node_modules/typescript/bin/tsc"), "-p", here], { stdio: "inherit" });
+// Minifies, because pages load these files, mostly without a bundler. Users see the names of classes.
+const names = readdirSync(dist).filter((name) => name.endsWith(".js") && name !== "core.js" && name !== "inline.js");
+for (const name of [...names, "core.js"]) write(name, await minified(`${read(name)}`));
+
+/** Bundles modules of dist into one, in which `replaced` has the text of some. */
+async function bundled(entry, replaced, options = {}) {
+  const plugin = {
+    name: "replace",
+    setup({ onLoad, onResolve }) {
+      onResolve({ filter: /./ }, ({ path }) => {
+        const name = path.replace(/^\.\//, "");
+        return replaced[name] === undefined ? undefined : { path: name, namespace: "replaced" };
+      });
+      onLoad({ filter: /./, namespace: "replaced" }, ({ path }) => ({ contents: replaced[path], resolveDir: dist }));
+    },
+  };
+  const { outputFiles } = await build({
+    stdin: { contents: entry, resolveDir: dist }, bundle: true, write: false, format: "esm", target: "es2022", plugins: [plugin], ...options,
+  });
+  return outputFiles[0].text;
+}
+
+const worker = await minified(await bundled(`import "./worker.js";`, { "places.js": "export const wasm = undefined;" }));
+const parts = Object.fromEntries(readdirSync(dist).filter((name) => name.endsWith(".wasm")).map((name) => [name.replace(".wasm", ""), gzipSync(read(name), { level: 9 }).toString("base64")]));
+const contents = `export const parts = ${JSON.stringify(parts)}, worker = ${JSON.stringify(worker)};`;
+const replaced = Object.fromEntries(["places.js", "script.js"].map((name) => [name, `${read(`inline-${name}`)}`]));
+write("inline.js", await minified(await bundled(`${read("inline.js")}`, { ...replaced, "contents.js": contents })));
+for (const name of readdirSync(dist).filter((name) => name.startsWith("inline-"))) rmSync(join(dist, name));
+
+// Both entry points share one engine.
+const platform = { platform: "node", format: "cjs", define: { "import.meta.url": "moduleUrl" }, banner: { js: `const moduleUrl = require("node:url").pathToFileURL(__filename).href;` } };
+const whole = await bundled(`export * from "./node.js"; export * as pool from "./pool-node.js";`, {}, platform);
+write("all.cjs", await minified(whole));
+write("node.cjs", `const { pool, ...api } = require("./all.cjs");module.exports = api;`);
+write("pool-node.cjs", `module.exports = require("./all.cjs").pool;`);
+for (const name of readdirSync(dist).filter((name) => name.endsWith(".d.ts"))) {
+  write(name.replace(".d.ts", ".d.cts"), `${read(name)}`.replace(/(from |import\()"(\.\/[^"]*)\.js"/g, `$1"$2.cjs"`));
+}

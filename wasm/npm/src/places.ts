@@ -1,0 +1,16 @@
+// Where the engine's files are: next to this module. In the entry point `inline`, `inline-places` replaces this module.
+import type { Part, WasmSource } from "./engine.js";
+
+/** A file of the engine. Bundlers recognise exactly these expressions. */
+export const wasm = (part: Part): WasmSource => original({
+  core: () => new URL("./core.wasm", import.meta.url),
+  write: () => new URL("./write.wasm", import.meta.url),
+  view: () => new URL("./view.wasm", import.meta.url),
+  codecs: () => new URL("./codecs.wasm", import.meta.url),
+  more: () => new URL("./more.wasm", import.meta.url),
+}[part]());
+
+/** Vite's development server moves modules to a folder of its own, without the files that they need. */
+export function original(url: string | URL): string {
+  return String(url).replace("/node_modules/.vite/deps/", "/node_modules/hyperslab/dist/");
+}
