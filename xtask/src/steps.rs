@@ -96,6 +96,12 @@ pub(crate) const STEPS: &[Step] = &[
         filters: true,
     },
     Step {
+        name: "bundlers",
+        needs: &[Need::Wasm, Need::Node, Need::Browser],
+        commands: bundlers,
+        filters: true,
+    },
+    Step {
         name: "viewer",
         needs: &[Need::Wasm, Need::Node, Need::Browser],
         commands: viewer,
@@ -157,12 +163,22 @@ fn wasm(filter: Option<&str>) -> Vec<Command> {
 }
 
 fn npm(filter: Option<&str>) -> Vec<Command> {
+    packaged("test", filter)
+}
+
+/// The npm package in bundlers and runtimes, which it installs from the npm registry.
+fn bundlers(filter: Option<&str>) -> Vec<Command> {
+    packaged("test:bundlers", filter)
+}
+
+/// Builds the npm package, and runs its tests.
+fn packaged(tests: &str, filter: Option<&str>) -> Vec<Command> {
     let script = |name: &str| {
         let mut c = command("npm");
         c.args(["run", name]).current_dir(root().join("wasm/npm"));
         c
     };
-    let mut test = script("test");
+    let mut test = script(tests);
     if let Some(filter) = filter {
         test.args(["--", "--test-name-pattern", filter]);
     }
