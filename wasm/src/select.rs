@@ -119,6 +119,10 @@ fn axis(slot: &mut Axis, json: &Value, dimension: &Dimension) -> Result<()> {
         }
         _ => hi,
     };
+    if lo.order(&hi).is_gt() {
+        let why = "selects nothing: it starts after the last coordinate";
+        return Err(Error::invalid(format!("the slice of '{}' {why}", dimension.name)));
+    }
     let step = json.get("step").map_or(Some(1), Value::as_u64).filter(|&n| n > 0);
     let step = step.ok_or_else(|| Error::invalid("a step must be an integer of at least 1"))?;
     *slot = Axis {

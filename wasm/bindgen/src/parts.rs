@@ -40,7 +40,6 @@ const PARTS: [(&str, &[&str], &[&str]); 4] = [
             "rawarray_count",
             "rawstore_kind",
             "rawstore_members",
-            "parseListing",
             "hyperslab_wasm::select::from_text",
         ],
     ),

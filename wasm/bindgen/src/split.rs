@@ -6,6 +6,7 @@
 //! Binaryen's `wasm-split` does not fit: it is not a library, and it splits by a profile instead of by what parts use.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use anyhow::{Context, bail};
 use walrus::ir::Value;
@@ -51,6 +52,8 @@ struct SplitPlan<'a> {
     entries: HashMap<usize, u32>,
     owners: &'a Owners,
     parts: &'a [Part],
+    /// The name of the memory. It differs between builds, so that parts of another build are refused.
+    memory: String,
 }
 
 impl<'a> SplitPlan<'a> {
@@ -77,6 +80,7 @@ impl<'a> SplitPlan<'a> {
             entries,
             owners,
             parts,
+            memory: memory_name(wasm),
         })
     }
 
@@ -118,7 +122,7 @@ impl<'a> SplitPlan<'a> {
                 }
             }
         }
-        export_state(&mut module);
+        export_state(&mut module, &self.memory);
         export(&mut module, |id| {
             needed.contains(&id.index()) && self.home_of(id) == CORE
         });
@@ -159,7 +163,7 @@ impl<'a> SplitPlan<'a> {
         module.start = None;
         self.fill_table(&mut module, &own)?;
         self.keep_bytes(&mut module, number)?;
-        import_state(&mut module);
+        import_state(&mut module, &self.memory);
         let functions: Vec<_> = module.funcs.iter().map(walrus::Function::id).collect();
         for id in functions.into_iter().filter(|id| !own(id)) {
             let ty = module.funcs.get(id).ty();
@@ -266,10 +270,10 @@ impl<'a> SplitPlan<'a> {
 }
 
 /// Exports the memory, tables and globals under short names.
-fn export_state(module: &mut Module) {
+fn export_state(module: &mut Module, memory: &str) {
     let memories: Vec<_> = module.memories.iter().map(walrus::Memory::id).collect();
     for id in memories {
-        module.exports.add(&short('m', id.index()), id);
+        module.exports.add(memory, id);
     }
     let tables: Vec<_> = module.tables.iter().map(walrus::Table::id).collect();
     for id in tables {
@@ -290,10 +294,10 @@ fn export(module: &mut Module, is_needed: impl Fn(FunctionId) -> bool) {
 }
 
 /// Turns memories, tables and globals into imports from the core.
-fn import_state(module: &mut Module) {
+fn import_state(module: &mut Module, memory: &str) {
     let memories: Vec<_> = module.memories.iter().map(walrus::Memory::id).collect();
     for id in memories {
-        let import = module.imports.add(CORE, &short('m', id.index()), id);
+        let import = module.imports.add(CORE, memory, id);
         module.memories.get_mut(id).import = Some(import);
     }
     let tables: Vec<_> = module.tables.iter().map(walrus::Table::id).collect();
@@ -366,6 +370,13 @@ fn constant(offset: &ConstExpr) -> anyhow::Result<u32> {
 
 fn i32_const(value: u32) -> ConstExpr {
     ConstExpr::Value(Value::I32(value.cast_signed()))
+}
+
+/// The name under which parts import the memory of this build.
+fn memory_name(wasm: &[u8]) -> String {
+    let mut hasher = DefaultHasher::new();
+    wasm.hash(&mut hasher);
+    format!("memory-{:016x}", hasher.finish())
 }
 
 /// A short name, to keep the files small.

@@ -90,6 +90,6 @@ test("esbuild's classic scripts do not know their address", async () => {
 /** Expects that the page fails with a message like this. */
 async function fails(dist, listing, pattern) {
   const [[code, message]] = await titles(await serve(await filesOf(dist), { listing }), 1, /404/);
-  assert.equal(code, "NotFound", message);
+  assert.equal(code, "Io", message);
   assert.match(message, new RegExp(pattern));
 }

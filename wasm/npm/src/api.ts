@@ -5,7 +5,7 @@ export { DirectoryStore, OpfsStore } from "./directory.js";
 export { HttpStore, type HttpOptions, type Listing, type RequestEvent } from "./http.js";
 export {
   kindOf, members, open, TileArray,
-  type Attr, type CallOptions, type CoordinateOf, type Dim, type DimOf, type Extreme, type FragmentInfo, type Member, type Timestamp, type OpenOptions,
+  type Attr, type CallOptions, type CoordinateOf, type Dim, type DimOf, type Extreme, type FragmentInfo, type Member, type StoredSchema, type Timestamp, type OpenOptions,
 } from "./array.js";
 export { slice, type AxisSelection, type Coordinate, type Ranges, type Selection, type Slice } from "./select.js";
 export { get, type Chunk, type GetOptions, type Order } from "./get.js";
@@ -13,8 +13,8 @@ export { query, Query, type Columns, type QueryOptions } from "./query.js";
 export { csr, points, toDense, type Csr, type MatrixFields, type PointFields, type Points } from "./sparse.js";
 export { copy, type CopyOptions } from "./copy.js";
 export { consolidate, deleteCells, vacuum, type ConsolidateOptions, type DeletedCells, type DeleteOptions, type Mode, type VacuumOptions } from "./maintain.js";
-export { create, put, writeManifest, type CreateOptions, type FieldsOf, type PutData, type PutOptions, type SchemaInput } from "./write.js";
+export { create, put, writeManifest, type CreateOptions, type PutData, type PutOptions, type SchemaInput } from "./write.js";
 export { Mount, mount, type Stat } from "./mount.js";
 export { respond, type RespondOptions } from "./respond.js";
 export { asZarrita, type ZarrRange, type ZarrStore } from "./zarr.js";
-export { Column, type ArrayOf, type ColumnInput, type DataType, type Fields, type TypedArray, type Value, type ValueOf } from "./values.js";
+export { Column, type ArrayOf, type ColumnInput, type DataType, type Fields, type TypedArray, type TypeOf, type Value, type ValueOf } from "./values.js";

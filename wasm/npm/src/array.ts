@@ -83,10 +83,18 @@ export interface FragmentInfo {
 
 export type Extreme = number | bigint | string;
 
+/** A schema as it is stored, with everything that `hyperslab schema` prints. */
+export interface StoredSchema {
+  readonly type: "dense" | "sparse";
+  readonly dimensions: readonly Readonly<Record<string, unknown>>[];
+  readonly attributes: readonly Readonly<Record<string, unknown>>[];
+  readonly [entry: string]: unknown;
+}
+
 /** A snapshot of an array. To see later writes, use {@link TileArray.at} or `open`. */
-export class TileArray<F extends Fields = Fields> {
-  /** The types of the fields, for the compiler alone. */
-  declare readonly fields?: F;
+export class TileArray<A extends object = Fields, D extends object = Fields> {
+  /** The types of the attributes and of the dimensions, for the compiler alone. */
+  declare readonly types?: { readonly attributes: A; readonly dimensions: D };
   readonly kind: "dense" | "sparse";
   readonly dims: readonly Dim[];
   readonly attrs: readonly Attr[];
@@ -107,34 +115,35 @@ export class TileArray<F extends Fields = Fields> {
     this.raw = raw;
     this.dims = (JSON.parse(raw.dims()) as RawDim[]).map(dim);
     this.attrs = (JSON.parse(raw.attrs()) as (Attr & { enumeration: string | null })[]).map(attr);
-    this.kind = (this.schema as { type: "dense" | "sparse" }).type;
+    this.kind = this.schema.type;
     this.shape = this.kind === "dense" ? this.dims.map(({ domain }) => (domain ? Number(BigInt(domain[1]) - BigInt(domain[0])) + 1 : 0)) : [];
   }
 
   /** @internal */
-  static async open<F extends Fields>(store: Store, path: string, options: OpenOptions): Promise<TileArray<F>> {
+  static async open<A extends object>(store: Store, path: string, options: OpenOptions): Promise<TileArray<A>> {
     const [start, end] = timeRange(options.at);
-    const { key, pool, signal } = options;
+    const { pool, signal } = options;
+    const key = keyOf(options.key);
     const raw = await within(store, signal, async (aborted) => engineOf(store, pool).open(path, start, end, key, aborted));
-    return new TileArray<F>(raw, store, path, key, pool);
+    return new TileArray<A>(raw, store, path, key, pool);
   }
 
   /**
-   * Whether the array has these fields with these types. If so, TypeScript knows the types of what is read from it:
+   * Whether the array has these attributes with these types. If so, TypeScript knows the types of what is read from it:
    * `if (array.is({ elevation: "float32" }))`.
    */
-  is<const G extends Fields>(fields: G): this is TileArray<G> {
-    const own = new Map<string, DataType>([...this.dims, ...this.attrs].map(({ name, type }) => [name, type]));
-    return Object.entries(fields).every(([name, type]) => own.get(name) === type);
+  is<const G extends Fields>(attributes: G): this is TileArray<G, D> {
+    const own = new Map<string, DataType>(this.attrs.map(({ name, type }) => [name, type]));
+    return Object.entries(attributes).every(([name, type]) => own.get(name) === type);
   }
 
   /** The schema as `hyperslab schema` prints it, without the values of enumerations. */
-  get schema(): Record<string, unknown> {
-    return JSON.parse(this.raw.schema()) as Record<string, unknown>;
+  get schema(): StoredSchema {
+    return JSON.parse(this.raw.schema()) as StoredSchema;
   }
 
   /** The same array as of another time. */
-  async at(at: Timestamp | readonly [Timestamp, Timestamp], { signal }: CallOptions = {}): Promise<TileArray<F>> {
+  async at(at: Timestamp | readonly [Timestamp, Timestamp], { signal }: CallOptions = {}): Promise<TileArray<A, D>> {
     const [start, end] = timeRange(at);
     const raw = await call(signal, (aborted) => this.raw.at(start, end, aborted));
     return new TileArray(raw, this.store, this.path, this.key, this.pool);
@@ -183,10 +192,10 @@ export class TileArray<F extends Fields = Fields> {
 }
 
 /**
- * Opens the array at a URL or in a store. If you know its fields, say so, and TypeScript knows the types of what you
+ * Opens the array at a URL or in a store. If you know its attributes, say so, and TypeScript knows the types of what you
  * read: `open<{ elevation: "float32" }>(url)`. They are not checked; {@link TileArray.is} checks them.
  */
-export async function open<F extends Fields = Fields>(source: string | URL | Store, options: OpenOptions = {}): Promise<TileArray<F>> {
+export async function open<A extends object = Fields>(source: string | URL | Store, options: OpenOptions = {}): Promise<TileArray<A>> {
   return TileArray.open(storeOf(source, options), options.path ?? "", options);
 }
 
@@ -204,7 +213,7 @@ export async function members(source: string | URL | Store, options: OpenOptions
   const [start, end] = timeRange(options.at);
   const store = storeOf(source, options);
   const json = await within(store, options.signal, async (aborted) => {
-    const members = await rawStore(store).members(options.path ?? "", start, end, options.key, aborted);
+    const members = await rawStore(store).members(options.path ?? "", start, end, keyOf(options.key), aborted);
     return members;
   });
   const found = JSON.parse(json) as (Omit<Member, "name"> & { name: string | null })[];
@@ -214,7 +223,11 @@ export async function members(source: string | URL | Store, options: OpenOptions
 /** Whether there is an array, a group or neither at a URL or in a store. */
 export async function kindOf(source: string | URL | Store, options: OpenOptions = {}): Promise<"array" | "group" | undefined> {
   const store = storeOf(source, options);
-  return within(store, options.signal, async () => rawStore(store).kind(options.path ?? "")) as Promise<"array" | "group" | undefined>;
+  const found = within(store, options.signal, async () => rawStore(store).kind(options.path ?? ""));
+  return found.catch((error: unknown) => {
+    if (error instanceof HyperslabError && error.code === "NotFound") return undefined;
+    throw error;
+  }) as Promise<"array" | "group" | undefined>;
 }
 
 let otherSchemes: ((url: URL | string) => Store | undefined) | undefined;
@@ -276,6 +289,14 @@ export async function within<T>(store: Store, signal: AbortSignal | undefined, w
     const place = url || (typeof root === "object" ? root.name : root) || "the store";
     throw new HyperslabError(error.code, isNamed ? error.message.slice(2) : place + error.message, { cause: error });
   });
+}
+
+/** An encryption key, checked: text or numbers would become another key. */
+export function keyOf(key: Uint8Array | undefined): Uint8Array | undefined {
+  if (key === undefined) return undefined;
+  // Compares the tag, because `instanceof` fails for arrays of other frames.
+  if (Object.prototype.toString.call(key) === "[object Uint8Array]" && key.length === 32) return new Uint8Array(key);
+  throw new HyperslabError("InvalidArgument", "a key must be a Uint8Array of 32 bytes");
 }
 
 /** The first and the last millisecond. By default, this excludes future timestamps. */

@@ -7,7 +7,7 @@ export function located(part: Part, locate: Locate): WasmSource {
   try {
     return locate(part);
   } catch (error) {
-    throw error instanceof TypeError ? missing("NotFound", part, `${part}.wasm`, "its address is unknown, because the bundle is not an ES module", error) : error;
+    throw error instanceof TypeError ? missing("Io", part, `${part}.wasm`, "its address is unknown, because the bundle is not an ES module", error) : error;
   }
 }
 
@@ -33,7 +33,7 @@ async function fetched(part: Part, address: string | URL | Request): Promise<Res
     throw missing("Io", part, place, `the request failed (${(error as Error).message})`, error);
   });
   if (response.ok) return response;
-  throw missing("NotFound", part, place, `the server answered ${response.status}`);
+  throw missing("Io", part, place, `the server answered ${response.status}`);
 }
 
 /** Compiles bytes that start as WebAssembly does. Many servers send a page in place of a missing file. */
@@ -41,7 +41,7 @@ async function compile(part: Part, source: BufferSource, place: string, type: st
   const bytes = ArrayBuffer.isView(source) ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength) : new Uint8Array(source);
   const start = String.fromCharCode(...bytes.subarray(0, 16));
   if (start.startsWith("\0asm")) return WebAssembly.compile(source);
-  throw missing("NotFound", part, place, `expected WebAssembly, but got ${JSON.stringify(start)}${type}`);
+  throw missing("Io", part, place, `expected WebAssembly, but got ${JSON.stringify(start)}${type}`);
 }
 
 function missing(code: ErrorCode, part: Part, place: string, what: string, cause?: unknown): HyperslabError {

@@ -18,11 +18,14 @@ const MARKS = /(^|\/)(__schema|__array_schema\.tdb|__group|__tiledb_group\.tdb|_
  * complete. Files that exist are not replaced: the copy then fails with the code `AlreadyExists`. Returns the number of
  * files.
  */
-export async function copy(from: Store, to: Store, { path = "", signal, onProgress }: CopyOptions = {}): Promise<number> {
+export async function copy(from: Store, to: Store, { path: given = "", signal, onProgress }: CopyOptions = {}): Promise<number> {
+  const path = given.replace(/^\/+|\/+$/g, "");
   if (!to.set) throw new HyperslabError("Unsupported", "the store to copy to is read-only; use one with `set`, such as MemoryStore");
   const keys = await keysBelow(from, path === "" ? "" : `${path}/`, signal);
   if (keys.length === 0) throw new HyperslabError("NotFound", `there are no files to copy in '${path}'; check the path`);
-  keys.sort((a, b) => Number(MARKS.test(a)) - Number(MARKS.test(b)));
+  // The marks of members come before those of their group.
+  const rank = (key: string) => (MARKS.test(key) ? 1 / key.split("/").length : 0);
+  keys.sort((a, b) => rank(a) - rank(b));
   let bytes = 0;
   for (const [i, key] of keys.entries()) {
     signal?.throwIfAborted();

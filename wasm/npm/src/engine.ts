@@ -13,12 +13,12 @@ export type WasmSource = WasmInput | Promise<WasmInput>;
 /**
  * The files of the engine. `core` reads arrays. The others are loaded when they are first needed: `write` creates,
  * writes, deletes, consolidates and vacuums, `view` is for `mount` and `asZarrita`, `codecs` has the filters bzip2, WebP,
- * dictionary and encryption, and `more` has groups, counts, selections as text, and folder listings of web servers.
+ * dictionary and encryption, and `more` has groups, counts and selections as text.
  */
 export type Part = "core" | "write" | "view" | "codecs" | "more";
 
 /** Where the files of the engine are, if not next to this module. */
-export type WasmSources = { readonly [part in Part]?: WasmSource };
+export type WasmSources = { readonly [part in Part]?: WasmSource | undefined };
 
 /** Returns where a file is, or the file compiled. @internal */
 export type Locate = (part: Part) => WasmSource;
@@ -41,15 +41,22 @@ export function provideWasm(sources: Locate): void {
  * files are: that of `core`, or several by name.
  */
 export async function init(wasm?: WasmSource | WasmSources): Promise<void> {
-  if (wasm !== undefined && !running) given = isSources(wasm) ? wasm : { core: wasm };
+  if (wasm !== undefined && !running) give(isSources(wasm) ? wasm : { core: wasm });
   running ??= run();
   try {
     await running;
   } catch (error) {
     running = undefined;
     given = {};
+    modules.clear();
     throw error;
   }
+}
+
+function give(sources: WasmSources): void {
+  given = { ...sources };
+  // A promise may fail before its file is needed; it is then awaited, and fails again.
+  for (const source of Object.values(given)) if (source instanceof Promise) source.catch(() => {});
 }
 
 function isSources(wasm: WasmSource | WasmSources): wasm is WasmSources {
@@ -70,7 +77,10 @@ export async function loadPart(part: Exclude<Part, "core">): Promise<WebAssembly
     const [module, ...exports] = await Promise.all([moduleOf(part), ...needs.map(loadPart)]);
     // The parts use the memory and the functions of the core, and fill in its table.
     const given = Object.fromEntries([["core", await running], ...needs.map((name, i) => [name, exports[i]])]) as WebAssembly.Imports;
-    const instance = await WebAssembly.instantiate(module, given);
+    const instance = await WebAssembly.instantiate(module, given).catch((error: unknown) => {
+      if (!(error instanceof WebAssembly.LinkError)) throw error;
+      throw new HyperslabError("Unsupported", `${part}.wasm and core.wasm are of different releases (${error.message}); copy all files of one release, and reload the page without its cache`, { cause: error });
+    });
     if (part === "codecs") codecsLoaded();
     return instance.exports;
   });
@@ -78,7 +88,15 @@ export async function loadPart(part: Exclude<Part, "core">): Promise<WebAssembly
 
 /** A file of the engine, compiled once for this thread and its workers. @internal */
 export async function moduleOf(part: Part): Promise<WebAssembly.Module> {
-  return remembered(modules, part, async () => compiled(part, await (given[part] ?? located(part, locate))));
+  return remembered(modules, part, async () => {
+    try {
+      return await compiled(part, await (given[part] ?? located(part, locate)));
+    } catch (error) {
+      // A response can be read once, and a promise fails once and for all. The next try takes the package's own file.
+      if (typeof given[part] === "object" && !(given[part] instanceof URL)) given = { ...given, [part]: undefined };
+      throw error;
+    }
+  });
 }
 
 /** The value of `key`, made once. Made again if it failed. */
@@ -97,13 +115,18 @@ async function remembered<K, V>(known: Map<K, Promise<V>>, key: K, make: () => P
 const underWay = new Set<unknown>();
 
 /**
- * Calls the engine. If there is a signal, the call gets a promise that rejects on abort; the engine then drops the work.
+ * Calls the engine. If there is a signal, the call gets a promise that rejects on abort; the engine then drops the work,
+ * and the caller does not wait for a file of the engine that is being loaded.
  */
 export async function call<T>(signal: AbortSignal | undefined, work: (aborted?: Promise<never>) => Promise<T>): Promise<T> {
-  await init();
-  underWay.add(work);
+  const begun = async (aborted?: Promise<never>) => {
+    await init();
+    signal?.throwIfAborted();
+    underWay.add(work);
+    return work(aborted).finally(() => underWay.delete(work));
+  };
   try {
-    if (!signal) return await work();
+    if (!signal) return await begun();
     signal.throwIfAborted();
     let stop = () => {};
     const aborted = new Promise<never>((_, reject) => {
@@ -111,13 +134,9 @@ export async function call<T>(signal: AbortSignal | undefined, work: (aborted?: 
       signal.addEventListener("abort", listener, { once: true });
       stop = () => signal.removeEventListener("abort", listener);
     });
-    // The engine may finish without awaiting the promise.
-    aborted.catch(() => {});
-    return await work(aborted).finally(stop);
+    return await Promise.race([begun(aborted), aborted]).finally(stop);
   } catch (error) {
     throw toHyperslabError(error);
-  } finally {
-    underWay.delete(work);
   }
 }
 

@@ -4,7 +4,7 @@ import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { record } from "./exact.js";
 import { clamped, selectionJson, type Selection } from "./select.js";
-import { arrayOf, Column, type ArrayOf, type DataType, type Fields, type RawColumn, type TypedArray, type ValueOf } from "./values.js";
+import { arrayOf, Column, type ArrayOf, type DataType, type RawColumn, type TypedArray, type TypeOf, type ValueOf } from "./values.js";
 
 /** The order of cells in a box: row-major (the first index varies slowest) or column-major. */
 export type Order = "row" | "col";
@@ -53,9 +53,9 @@ export interface RawResult { columns: RawColumn[]; cells: number; shape?: number
  * Reads a box of a dense array. Dimensions with one selected coordinate are dropped. A slice past the ends of the domain
  * is cut there. Without `attrs`, the array must have only one attribute, or the selection must name one.
  */
-export async function get<F extends Fields, N extends keyof F & string>(array: TileArray<F>, selection: Selection | undefined, options: GetOptions & { attrs: N }): Promise<Chunk<F[N]>>;
-export async function get<F extends Fields, N extends keyof F & string>(array: TileArray<F>, selection: Selection | undefined, options: GetOptions & { attrs: readonly N[] }): Promise<{ [Name in N]: Chunk<F[Name]> }>;
-export async function get<F extends Fields>(array: TileArray<F>, selection?: Selection, options?: GetOptions & { attrs?: undefined }): Promise<Chunk<F[keyof F]>>;
+export async function get<A extends object, D extends object, N extends keyof (A & D) & string>(array: TileArray<A, D>, selection: Selection | undefined, options: GetOptions & { attrs: N }): Promise<Chunk<TypeOf<A & D, N>>>;
+export async function get<A extends object, D extends object, N extends keyof (A & D) & string>(array: TileArray<A, D>, selection: Selection | undefined, options: GetOptions & { attrs: readonly N[] }): Promise<{ [Name in N]: Chunk<TypeOf<A & D, Name>> }>;
+export async function get<A extends object, D extends object>(array: TileArray<A, D>, selection?: Selection, options?: GetOptions & { attrs?: undefined }): Promise<Chunk<TypeOf<A, keyof A>>>;
 export async function get(array: TileArray, selection?: Selection, options: GetOptions = {}): Promise<Chunk | Record<string, Chunk>> {
   if (array.kind !== "dense") throw new HyperslabError("InvalidArgument", "the array is sparse; use query()");
   const { attrs, where, out, signal } = options;

@@ -1,6 +1,6 @@
 import { bucketOf, listAddress, readPage, type Bucket, type Page } from "./buckets.js";
 import { parseListing } from "./core.js";
-import { loadPart } from "./engine.js";
+import { init } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { SingleFlight, Semaphore, RangeCache } from "./ranges.js";
 import type { Store, StoreEntry, StoreOptions } from "./store.js";
@@ -128,8 +128,7 @@ export class HttpStore implements Store {
   async list(prefix: string, { signal }: StoreOptions = {}): Promise<StoreEntry[]> {
     if (this.listing === "manifest") throw this.unlisted("it has no __manifest.json");
     if (this.bucket) return this.listBucket(this.bucket, prefix, signal ?? new AbortController().signal);
-    const reader = loadPart("more");
-    reader.catch(() => {});
+    await init();
     const ask = { accept: "application/json, text/html;q=0.5", bytesMax: LISTING_BYTES_MAX };
     const request = this.request(this.address(prefix), ask, signal ?? new AbortController().signal);
     const answer = await request.catch((error: unknown) => {
@@ -141,7 +140,6 @@ export class HttpStore implements Store {
       if (prefix !== "") return [];
       throw this.unlisted("it has no __manifest.json and no listing");
     }
-    await reader;
     const list = parseListing(answer.headers.get("Content-Type") ?? "", new TextDecoder().decode(answer.body));
     if (list === undefined) throw this.unlisted("it has no __manifest.json, and the response is not a listing");
     const children = JSON.parse(list) as { name: string; dir: boolean; size?: number | null }[];

@@ -1,4 +1,4 @@
-import { engineOf, timeRange, storeOf, TileArray, within, type CallOptions, type OpenOptions } from "./array.js";
+import { engineOf, keyOf, timeRange, storeOf, TileArray, within, type CallOptions, type OpenOptions } from "./array.js";
 import { HyperslabError } from "./errors.js";
 import { HttpStore } from "./http.js";
 import type { Store } from "./store.js";
@@ -52,9 +52,10 @@ export class Mount {
 export function mount(source: TileArray | string | URL | Store, options: OpenOptions = {}): Mount {
   if (source instanceof TileArray) return Mount.of(source.store, () => source.raw.view(nameOf(source.path)));
   const store = storeOf(source, options);
+  const key = keyOf(options.key);
   const path = options.path ?? "";
   const [start, end] = options.at === undefined ? [0, Infinity] : timeRange(options.at);
-  return Mount.of(store, () => engineOf(store, options.pool).view(path, nameOf(path || (store instanceof HttpStore ? store.url : "")), start, end, Date.now(), options.key));
+  return Mount.of(store, () => engineOf(store, options.pool).view(path, nameOf(path || (store instanceof HttpStore ? store.url : "")), start, end, Date.now(), key));
 }
 
 function nameOf(path: string): string {

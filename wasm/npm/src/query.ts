@@ -6,7 +6,7 @@ import { record } from "./exact.js";
 import type { RawResult } from "./get.js";
 import type { EngineBatches } from "./messages.js";
 import { rangesJson, type Ranges } from "./select.js";
-import { Column, type Fields, type RawColumn } from "./values.js";
+import { Column, type Fields, type RawColumn, type TypeOf } from "./values.js";
 
 export interface QueryOptions<N extends string = string> extends CallOptions {
   /** Closed ranges by dimension. Default: the whole domain. */
@@ -24,14 +24,14 @@ export interface QueryOptions<N extends string = string> extends CallOptions {
 }
 
 /** Cells: their number, and a column for each field. The columns are separate because a field may have any name. */
-export interface Columns<F extends Fields = Fields> {
+export interface Columns<F extends object = Fields> {
   readonly length: number;
-  readonly columns: { readonly [Name in keyof F]: Column<F[Name]> };
+  readonly columns: { readonly [Name in keyof F]: Column<TypeOf<F, Name>> };
 }
 
 /** A read of cells: all at once with `columns()`, or in batches with `for await`. */
-export class Query<F extends Fields = Fields> implements AsyncIterable<Columns<F>> {
-  constructor(private readonly array: TileArray<F>, private readonly options: QueryOptions) {}
+export class Query<F extends object = Fields> implements AsyncIterable<Columns<F>> {
+  constructor(private readonly array: TileArray<F, object>, private readonly options: QueryOptions) {}
 
   /** Reads all cells. */
   async columns(): Promise<Columns<F>> {
@@ -85,7 +85,10 @@ export class Query<F extends Fields = Fields> implements AsyncIterable<Columns<F
   /** Reads batches, one ahead of the caller. The engine's query is freed however the loop ends. */
   private async *batches(bytes: number): AsyncGenerator<RawResult> {
     const { batchBytes = bytes, limit = Infinity, signal } = this.options;
-    if (!(limit >= 0)) throw new HyperslabError("InvalidArgument", `limit must be a number of cells, not ${limit}`);
+    if (!(limit === Infinity || (Number.isSafeInteger(limit) && limit >= 0))) {
+      throw new HyperslabError("InvalidArgument", `limit must be a whole number of cells, not ${String(limit)}`);
+    }
+    signal?.throwIfAborted();
     const batches = await this.start(batchBytes);
     const left = new AbortController();
     const stop = () => left.abort(signal?.reason);
@@ -126,11 +129,14 @@ export class Query<F extends Fields = Fields> implements AsyncIterable<Columns<F
 }
 
 /** Reads cells of a sparse array, or of a dense array with its coordinates. */
-export function query<F extends Fields, N extends keyof F & string = keyof F & string>(array: TileArray<F>, options: QueryOptions<N> = {}): Query<Pick<F, N>> {
-  return new Query(array as unknown as TileArray<Pick<F, N>>, options);
+export function query<A extends object, D extends object, N extends keyof (A & D) & string = keyof (A & D) & string>(array: TileArray<A, D>, options: QueryOptions<N> = {}): Query<Chosen<A & D, N>> {
+  return new Query(array as unknown as TileArray<Chosen<A & D, N>, object>, options);
 }
 
-function columns<F extends Fields>({ columns, cells }: RawResult): Columns<F> {
+/** The fields `N` of `F`. All if `N` is any name, which `Pick` would turn into fields of unknown types. */
+type Chosen<F, N extends keyof F> = string extends N ? F : Pick<F, N>;
+
+function columns<F extends object>({ columns, cells }: RawResult): Columns<F> {
   return { length: cells, columns: record(columns.map((raw) => [raw.name, new Column(raw)])) as Columns<F>["columns"] };
 }
 

@@ -34,6 +34,14 @@ export type Ranges = { readonly [dimension: string]: readonly [Coordinate, Coord
 type End = number | bigint;
 type Dims = readonly { readonly name: string; readonly type: string; readonly domain?: readonly [End, End] }[];
 
+/** The first coordinate from `low` on that is whole steps after `start`. */
+function firstFrom(low: End, start: End, step: number): End {
+  const missing = BigInt(low) - BigInt(start);
+  const steps = Number.isSafeInteger(step) && step > 0 ? BigInt(step) : 1n;
+  const first = BigInt(low) + (steps - (missing % steps)) % steps;
+  return typeof low === "bigint" ? first : Number(first);
+}
+
 /** The selection for a read, with slices of integers cut at the ends of the domain. */
 export function clamped(selection: Selection | undefined, dims: Dims): Selection | undefined {
   if (selection === null || typeof selection !== "object" || selection instanceof Date) return selection;
@@ -42,8 +50,8 @@ export function clamped(selection: Selection | undefined, dims: Dims): Selection
     const [low, high] = dim.domain;
     const end: End = typeof high === "bigint" ? high + 1n : high + 1;
     const { start, stop, step } = given;
-    const isInteger = (at: Coordinate | null): at is End => /^u?int/.test(dim.type) && (typeof at === "number" || typeof at === "bigint");
-    return { start: isInteger(start) && start < low ? low : start, stop: isInteger(stop) && stop > end ? end : stop, step };
+    const isInteger = (at: Coordinate | null): at is End => /^u?int/.test(dim.type) && (typeof at === "bigint" || (typeof at === "number" && (Number.isInteger(at) || Math.abs(at) === Infinity)));
+    return { start: isInteger(start) && start < low ? (start === -Infinity ? low : firstFrom(low, start, step)) : start, stop: isInteger(stop) && stop > end ? end : stop, step };
   };
   if (Array.isArray(selection)) return (selection as readonly AxisSelection[]).map((given, i) => cut(given, dims[i]));
   const named = selection as { readonly [dimension: string]: AxisSelection };

@@ -2,7 +2,7 @@
 import { HyperslabError } from "./errors.js";
 import { refuseRounded } from "./exact.js";
 import type { Columns } from "./query.js";
-import type { Column, Fields, TypedArray } from "./values.js";
+import type { Column, TypedArray } from "./values.js";
 
 /** The names of the fields that hold coordinates. */
 export interface PointFields { x: string; y: string; z?: string }
@@ -11,7 +11,7 @@ export interface PointFields { x: string; y: string; z?: string }
 export interface Points { readonly length: number; readonly size: 2 | 3; readonly positions: Float32Array }
 
 /** The coordinates of cells, interleaved: `x, y, x, y, …`. They are rounded to 32 bits. */
-export function points<F extends Fields>(cells: Columns<F>, { x, y, z }: PointFields): Points {
+export function points<F extends object>(cells: Columns<F>, { x, y, z }: PointFields): Points {
   const columns = [x, y, ...(z === undefined ? [] : [z])].map((name) => numbers(cells, name));
   const size = columns.length as 2 | 3;
   const positions = new Float32Array(cells.length * size);
@@ -28,7 +28,7 @@ export interface MatrixFields { row: string; column: string; value: string; shap
 export interface Csr { readonly shape: readonly [number, number]; readonly indptr: Uint32Array; readonly indices: Uint32Array; readonly data: TypedArray }
 
 /** The cells as a sparse matrix. They may come in any order; within a row they keep it. */
-export function csr<F extends Fields>(cells: Columns<F>, fields: MatrixFields): Csr {
+export function csr<F extends object>(cells: Columns<F>, fields: MatrixFields): Csr {
   const { rows, columns, values, shape } = matrix(cells, fields);
   const indptr = new Uint32Array(shape[0] + 1);
   for (const row of rows) indptr[row + 1] = (indptr[row + 1] ?? 0) + 1;
@@ -46,7 +46,7 @@ export function csr<F extends Fields>(cells: Columns<F>, fields: MatrixFields): 
 }
 
 /** The cells as a full matrix, row by row. Missing cells are `fill`, 0 by default. If cells have the same row and column, the last one counts. */
-export function toDense<F extends Fields>(cells: Columns<F>, fields: MatrixFields & { fill?: number | bigint }): { readonly shape: readonly [number, number]; readonly data: TypedArray } {
+export function toDense<F extends object>(cells: Columns<F>, fields: MatrixFields & { fill?: number | bigint }): { readonly shape: readonly [number, number]; readonly data: TypedArray } {
   const { rows, columns, values, shape } = matrix(cells, fields);
   const size = shape[0] * shape[1];
   if (size > 2 ** 31) throw new HyperslabError("LimitExceeded", `a matrix of ${shape[0]} by ${shape[1]} does not fit in memory; select fewer cells, or use csr()`);
@@ -57,11 +57,14 @@ export function toDense<F extends Fields>(cells: Columns<F>, fields: MatrixField
 }
 
 /** The indices and values of a matrix, checked. */
-function matrix<F extends Fields>(cells: Columns<F>, { row, column, value, shape }: MatrixFields) {
+function matrix<F extends object>(cells: Columns<F>, { row, column, value, shape }: MatrixFields) {
   const [rows, columns] = [row, column].map((name) => indices(name, numbers(cells, name))) as [Uint32Array, Uint32Array];
   const last = (all: Uint32Array) => all.reduce((most, i) => Math.max(most, i + 1), 0);
   const least = [last(rows), last(columns)] as const;
   const given = shape ?? least;
+  if (!given.every((side) => Number.isInteger(side) && side >= 0 && side < 2 ** 32)) {
+    throw new HyperslabError("InvalidArgument", `the shape of a matrix is two whole numbers below 2^32, not ${given.join(" by ")}`);
+  }
   if (given[0] < least[0] || given[1] < least[1]) {
     throw new HyperslabError("InvalidArgument", `the cells reach to row ${least[0] - 1} and column ${least[1] - 1}, outside of the shape ${given.join(" by ")}`);
   }
@@ -77,7 +80,7 @@ function indices(name: string, values: TypedArray): Uint32Array {
   });
 }
 
-function numbers<F extends Fields>(cells: Columns<F>, name: string): TypedArray {
+function numbers<F extends object>(cells: Columns<F>, name: string): TypedArray {
   const column = cells.columns[name as keyof F] as Column | undefined;
   if (!column) throw new HyperslabError("InvalidArgument", `the cells have no field '${name}'; their fields are ${Object.keys(cells.columns).join(", ")}`);
   if (column.cell !== 1 || column.offsets) throw new HyperslabError("InvalidArgument", `'${name}' does not have one number per cell`);

@@ -28,11 +28,11 @@ export type Fields = Readonly<Record<string, DataType>>;
 export type Value = number | bigint | string | boolean | null | TypedArray;
 
 /** The value of a cell of the type `T`. */
-export type ValueOf<T extends DataType> =
-  | null | ArrayOf<T>
-  | (T extends `string_${string}` | "char" | "geom_wkt" ? string
-    : T extends "bool" ? boolean
-    : T extends "int64" | "uint64" | `datetime_${string}` | `time_${string}` ? bigint : number);
+export type ValueOf<T extends DataType> = null | (T extends `string_${string}` | "char" | "geom_wkt" ? string
+  : ArrayOf<T> | (T extends "bool" ? boolean : T extends "int64" | "uint64" | `datetime_${string}` | `time_${string}` ? bigint : number));
+
+/** The type of the field `N` of those in `F`. Any type if it is not known. */
+export type TypeOf<F, N> = N extends keyof F ? (F[N] extends DataType ? F[N] : DataType) : DataType;
 
 type Constructor = { new (buffer: ArrayBuffer, offset?: number, length?: number): TypedArray; readonly BYTES_PER_ELEMENT: number; readonly name: string };
 

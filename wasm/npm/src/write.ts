@@ -1,10 +1,10 @@
-import { changeTimestamp, open, rawStore, waitUntil, seed, storeOf, within, writeTimestamp, type CallOptions, type Timestamp, type TileArray } from "./array.js";
+import { changeTimestamp, keyOf, open, rawStore, waitUntil, seed, storeOf, within, writeTimestamp, type CallOptions, type StoredSchema, type Timestamp, type TileArray } from "./array.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { refuseRounded } from "./exact.js";
 import { selectionJson, type Selection } from "./select.js";
 import type { Store } from "./store.js";
-import { encode, type ColumnInput, type DataType, type Fields } from "./values.js";
+import { encode, type ColumnInput, type DataType } from "./values.js";
 import { orderOf, type Chunk, type Order } from "./get.js";
 
 type FilterInput = string | readonly [string, Record<string, unknown>] | { name: string; [option: string]: unknown };
@@ -30,14 +30,15 @@ export interface CreateOptions {
   key?: Uint8Array;
 }
 
-/** The fields of an array with the schema `S`. */
-export type FieldsOf<S> = S extends SchemaInput
-  ? { readonly [Field in S["attrs"][number] | S["dims"][number] as Field["name"]]: Field["type"] }
-  : Fields;
+/** The types of fields, from their list in a schema. */
+type TypesOf<L extends SchemaInput["attrs"] | SchemaInput["dims"]> = { readonly [Field in L[number] as Field["name"]]: Field["type"] };
 
 /** Creates an array at a URL or in a store, and opens it. `schema` may be the `schema` of another array. */
-export async function create<const S extends SchemaInput | Record<string, unknown>>(place: string | URL | Store, schema: S, options: CreateOptions = {}): Promise<TileArray<FieldsOf<S>>> {
-  const { path = "", at = Date.now(), key } = options;
+export async function create<const S extends SchemaInput>(place: string | URL | Store, schema: S, options?: CreateOptions): Promise<TileArray<TypesOf<S["attrs"]>, TypesOf<S["dims"]>>>;
+export async function create(place: string | URL | Store, schema: StoredSchema, options?: CreateOptions): Promise<TileArray>;
+export async function create(place: string | URL | Store, schema: SchemaInput | StoredSchema, options: CreateOptions = {}): Promise<TileArray> {
+  const { path = "", at = Date.now() } = options;
+  const key = keyOf(options.key);
   const store = storeOf(place);
   const json = JSON.stringify(schemaJson(schema), (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value));
   await within(store, undefined, async () => rawStore(store).create(path, json, writeTimestamp(at), seed(), key));
@@ -52,7 +53,7 @@ function refuseRoundedIn(entry: unknown, path: string, type?: unknown): void {
   for (const [name, value] of Object.entries(entry)) refuseRoundedIn(value, `${path}.${name}`, own);
 }
 
-function schemaJson(schema: SchemaInput | Record<string, unknown>): object {
+function schemaJson(schema: SchemaInput | StoredSchema): object {
   refuseRoundedIn(schema, "schema");
   if ("dimensions" in schema) return schema;
   const { dims, attrs, allowsDups, ...rest } = schema as SchemaInput;

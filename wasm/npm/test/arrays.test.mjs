@@ -1,6 +1,7 @@
 // Writes and reads arrays in memory.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import vm from "node:vm";
 import { create, get, HyperslabError, MemoryStore, mount, open, put, query, slice } from "hyperslab";
 
 const plane = {
@@ -377,6 +378,13 @@ test("a slice past the ends of the domain is cut there", async () => {
   const whole = await get(array);
   for (const cut of [[slice(-3, 99)], { y: slice(99), x: slice(-1n, 99n) }, [slice(0, Infinity)]]) assert.deepEqual((await get(array, cut)).data, whole.data);
   assert.deepEqual((await get(array, [slice(4, 99), null])).shape, [2, whole.shape[1]]);
+  // The steps are counted from where the slice starts, as if the domain went on.
+  const line = await create(new MemoryStore(), { type: "dense", dims: [{ name: "i", type: "int32", domain: [0, 9], tile: 5 }], attrs: [{ name: "a", type: "int32" }] }, { at: 1 });
+  await put(line, null, Int32Array.from({ length: 10 }, (_, i) => i), { at: 2 });
+  const cells = async (...given) => [...(await get(await line.at(5), [slice(...given)])).data];
+  assert.deepEqual([await cells(-3, 8, 4), await cells(-4n, 10n, 4)], [[1, 5], [0, 4, 8]]);
+  await assert.rejects(cells(-3, undefined, 100), { code: "InvalidArgument", message: /selects nothing/ });
+  for (const given of [[12, undefined, 3], [10, undefined], [12, 20, 3]]) await assert.rejects(cells(...given), { code: "InvalidArgument", message: /selects nothing/ });
 });
 
 test("a query with a limit gives its first cells, however it is read", async () => {
@@ -393,7 +401,7 @@ test("a query with a limit gives its first cells, however it is read", async () 
     for await (const batch of query(array, { order: "row", limit, batchBytes: 500 })) places.push(...batch.columns.place);
     assert.deepEqual(places, all.slice(0, limit));
   }
-  await assert.rejects(query(array, { limit: -1 }).columns(), { code: "InvalidArgument" });
+  for (const limit of [-1, 2.5, NaN, null, "7"]) await assert.rejects(query(array, { limit }).columns(), { code: "InvalidArgument", message: /limit must be a whole number/ }, String(limit));
   const dense = await query((await written()).array, { limit: 2 }).columns();
   assert.equal(dense.length, 2);
 });
@@ -463,6 +471,18 @@ test("errors have codes and messages", async () => {
   const [data] = [...store.keys()].filter((k) => k.endsWith("a0.tdb"));
   store.set(data, store.get(data).slice(0, -3));
   await assert.rejects(get(await open(store)), (e) => e instanceof HyperslabError && e.message.includes("a0.tdb"));
+});
+
+test("a key that is not 32 bytes is refused, whatever it looks like", async () => {
+  const bytes = Uint8Array.from({ length: 32 }, (_, i) => i);
+  const store = new MemoryStore();
+  for (const key of ["correct horse battery staple abc", [...bytes], bytes.subarray(1), new Uint32Array(32)]) {
+    await assert.rejects(create(store, plane, { key }), { code: "InvalidArgument", message: /a key must be a Uint8Array of 32 bytes/ });
+  }
+  await create(store, plane, { key: bytes, at: 1 });
+  for (const key of ["x", [...bytes]]) await assert.rejects(open(store, { key }), { code: "InvalidArgument" });
+  // Node's Buffers, and arrays of other frames.
+  for (const key of [Buffer.from(bytes), vm.runInNewContext("Uint8Array.from({ length: 32 }, (_, i) => i)")]) assert.equal((await open(store, { key })).attrs.length, 1);
 });
 
 test("encrypted arrays need their key", async () => {

@@ -42,6 +42,7 @@ test("cells become a full matrix, with a value for other places", async () => {
   const found = await cells();
   assert.throws(() => toDense(found, { ...fields, shape: [3, 3] }), { code: "InvalidArgument", message: /reach to row 3 and column 2, outside of the shape 3 by 3/ });
   assert.throws(() => toDense(found, { ...fields, shape: [2 ** 20, 2 ** 20] }), { code: "LimitExceeded" });
+  for (const shape of [[1000, 1000.5], [NaN, NaN], [-1, 5], [2 ** 33, 4]]) assert.throws(() => csr(found, { ...fields, shape }), { code: "InvalidArgument", message: /two whole numbers/ }, String(shape));
 });
 
 test("indices of categories are decoded on request", async () => {
@@ -71,6 +72,16 @@ test("a copy is complete before it is visible, and replaces nothing", async () =
   assert.ok(written.at(-1).includes("/__schema/"), written.join());
   assert.deepEqual([steps.length, steps.at(-1).files, steps.at(-1).bytes], [from.size, from.size, [...from.values()].reduce((sum, { length }) => sum + length, 0)]);
   assert.equal((await get(await open(to, { path: "deep/array" }))).data[42], 42);
+  const slashed = new MemoryStore();
+  await copy(from, slashed, { path: "/deep/array/" });
+  assert.equal((await get(await open(slashed, { path: "deep/array" }))).data[42], 42);
+  // A group is marked after its members.
+  const group = new MemoryStore([...from].map(([key, bytes]) => [`g/${key}`, bytes]));
+  group.set("g/__group/__1_1_x", new Uint8Array(1)).set("g/__tiledb_group.tdb", new Uint8Array());
+  written.length = 0;
+  await copy(group, new Recorder());
+  const at = (part) => written.findIndex((key) => key.includes(part));
+  assert.ok(at("/__schema/") < at("g/__group/") && at("g/__group/") < at("g/__tiledb_group.tdb"), written.join());
   await assert.rejects(copy(from, to), { code: "AlreadyExists" });
   await assert.rejects(copy(from, to, { path: "no" }), { code: "NotFound", message: /no files to copy in 'no'/ });
   await assert.rejects(copy(from, { get: () => undefined }), { code: "Unsupported", message: /read-only/ });
