@@ -77,7 +77,7 @@ export class Source {
 
   /** The fill value of an attribute. `undefined` if it is an ordinary value. */
   fill(attribute: string): number | bigint | undefined {
-    const { attributes } = this.array.schema as { attributes: { name: string; type: string; fill?: unknown }[] };
+    const { attributes } = this.array.schema;
     const found = attributes.find((a) => a.name === attribute);
     return found && fillOf(found);
   }

@@ -83,11 +83,14 @@ export interface FragmentInfo {
 
 export type Extreme = number | bigint | string;
 
+/** A dimension or an attribute as it is stored. */
+export interface StoredField { readonly name: string; readonly type: DataType; readonly [entry: string]: unknown }
+
 /** A schema as it is stored, with everything that `hyperslab schema` prints. */
 export interface StoredSchema {
   readonly type: "dense" | "sparse";
-  readonly dimensions: readonly Readonly<Record<string, unknown>>[];
-  readonly attributes: readonly Readonly<Record<string, unknown>>[];
+  readonly dimensions: readonly StoredField[];
+  readonly attributes: readonly StoredField[];
   readonly [entry: string]: unknown;
 }
 
