@@ -5,7 +5,6 @@ use std::cmp::Ordering;
 use crate::datatype::{CellCount, Datatype, Physical};
 use crate::error::{Error, Result};
 use crate::format::field::Field;
-use crate::query::summary::Summary;
 use crate::scalar::Scalar;
 
 /// An aggregate to compute over the cells of a field.
@@ -24,6 +23,31 @@ pub enum Aggregate {
     Min,
     /// The greatest value, by the same rules.
     Max,
+}
+
+/// Aggregated facts about the cells of a tile.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Summary {
+    pub(crate) cells: u64,
+    /// Cells that are not null.
+    pub(crate) values: u64,
+    /// The sum of integer values.
+    pub(crate) whole: i128,
+    /// The sum of float values.
+    pub(crate) real: f64,
+    pub(crate) min: Option<Scalar>,
+    pub(crate) max: Option<Scalar>,
+}
+
+impl Summary {
+    /// A summary of `cells` cells, none of them null, without further facts.
+    pub(crate) fn of_cells(cells: u64) -> Self {
+        Self {
+            cells,
+            values: cells,
+            ..Self::default()
+        }
+    }
 }
 
 /// Accumulates an aggregate of one field.

@@ -3,13 +3,16 @@
 mod aggregate;
 pub(crate) mod condition;
 pub(crate) mod dense;
+mod fill;
 pub(crate) mod merge;
 mod read;
+mod region;
 pub(crate) mod summary;
 mod tally;
 pub(crate) mod tile;
 
 pub use aggregate::Aggregate;
+pub(crate) use aggregate::Summary;
 pub use condition::{CompareOp, Condition};
 pub use read::{Batches, Finding};
 pub(crate) use read::{Coordinates, DeleteEffect};

@@ -18,36 +18,11 @@ use crate::datatype::{CellCount, Datatype, Physical};
 use crate::format::field::Field;
 use crate::format::fragment::slots::FieldId;
 use crate::format::fragment::stats::TileValues;
-use crate::query::aggregate::{Aggregate, is_text};
+use crate::query::aggregate::{Aggregate, Summary, is_text};
 use crate::scalar::Scalar;
 
 /// A bound far below the limit of doubles (1.8e308). A sum of doubles that stays below it did not overflow.
 const REAL_MAX: f64 = 1e300;
-
-/// Aggregated facts about the cells of a tile.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Summary {
-    pub(crate) cells: u64,
-    /// Cells that are not null.
-    pub(crate) values: u64,
-    /// The sum of integer values.
-    pub(crate) whole: i128,
-    /// The sum of float values.
-    pub(crate) real: f64,
-    pub(crate) min: Option<Scalar>,
-    pub(crate) max: Option<Scalar>,
-}
-
-impl Summary {
-    /// A summary of `cells` cells, none of them null, without further facts.
-    pub(crate) fn of_cells(cells: u64) -> Self {
-        Self {
-            cells,
-            values: cells,
-            ..Self::default()
-        }
-    }
-}
 
 /// An aggregate of one field in one fragment.
 #[derive(Debug, Clone, Copy)]

@@ -5,8 +5,7 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 
-use super::aggregate::{Aggregate, is_text};
-use super::summary::Summary;
+use super::aggregate::{Aggregate, Summary, is_text};
 use crate::column::{Column, typed};
 use crate::cpu::{Cpu, parts};
 use crate::datatype::Physical;

@@ -26,7 +26,8 @@ use crate::format::schema::Attribute;
 use crate::geometry::grid::Grid;
 use crate::geometry::region::without;
 use crate::query::Aggregate;
-use crate::query::summary::{StatisticsQuery, Summary};
+use crate::query::Summary;
+use crate::query::summary::StatisticsQuery;
 use crate::scalar::Scalar;
 
 /// The CF attribute for the missing value.

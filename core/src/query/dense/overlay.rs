@@ -13,7 +13,7 @@ use crate::format::fragment::rtree::Level;
 use crate::format::schema::{Layout, Schema};
 use crate::geometry::Span;
 use crate::key::keys;
-use crate::query::merge::region::{Ranges, Relation};
+use crate::query::region::{Ranges, Relation};
 use crate::query::{Batch, Query, Region};
 
 /// The later dense fragments that hide cells of a sparse fragment in a dense array.

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::format::field::Field;
 use crate::format::fragment::slots::FieldId;
 use crate::query::Batch;
-use crate::query::dense::assemble::fill::fill;
+use crate::query::fill::fill;
 use crate::query::tile::{Decoding, FetchList, Input};
 
 /// Final cells, in the order of the result.

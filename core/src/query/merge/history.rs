@@ -6,7 +6,6 @@ use std::sync::{Arc, OnceLock};
 use super::gather::{FinalCells, cells};
 use super::layer::SparseLayer;
 use super::order::ResultOrder;
-use super::region::Ranges;
 use super::{BoundDelete, Segment, SparseQuery, is_sorted};
 use crate::array::{Array, Fragment, Window};
 use crate::column::Column;
@@ -18,6 +17,7 @@ use crate::format::fragment::slots::FieldId;
 use crate::format::name;
 use crate::format::schema::Layout;
 use crate::query::Region;
+use crate::query::region::Ranges;
 
 /// The delete time of cells that were not deleted, and the index of their delete.
 pub(crate) const NONE: u64 = u64::MAX;

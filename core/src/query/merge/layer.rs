@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::region::{Ranges, Relation};
 use crate::array::index::Section;
 use crate::array::{Delete, Fragment, Window};
 use crate::column::Column;
@@ -14,6 +13,7 @@ use crate::format::pipeline::Pipeline;
 use crate::key;
 use crate::query::condition::{Bound, fails, statistics};
 use crate::query::dense::OverlayMask;
+use crate::query::region::{Ranges, Relation};
 use crate::query::tile::{LocatedTile, StoredField, TileRef};
 
 /// Bytes of the keys of a cell in memory, with its write time: an estimate, as there is a key per dimension or two.

@@ -10,7 +10,6 @@ mod history;
 pub(crate) mod layer;
 pub(crate) mod merge_stream;
 pub(crate) mod order;
-pub(crate) mod region;
 mod rounding;
 mod segments;
 pub(crate) mod sorted_tile;
@@ -23,7 +22,6 @@ use self::history::ProcessedDeletes;
 use self::layer::{Candidate, DeleteMode, SparseLayer};
 use self::merge_stream::MergeStream;
 use self::order::ResultOrder;
-use self::region::Ranges;
 pub(crate) use self::segments::Segment;
 use super::Query;
 use crate::array::index::Section;
@@ -34,6 +32,7 @@ use crate::format::field::Field;
 use crate::format::schema::{Dimension, Layout, Schema};
 use crate::query::condition::{Bound, bind_stored};
 use crate::query::dense::OverlayMask;
+use crate::query::region::{Ranges, Relation};
 use crate::query::tile::TILE_BYTES;
 use crate::scalar::ScalarRange;
 use crate::vfs::join;
@@ -133,7 +132,7 @@ impl SparseQuery {
         }
         let duplicates = schema.allows_duplicates && !schema.is_dense();
         let meets = |f: &&Arc<Fragment>| {
-            let apart = |d: Cow<'_, [ScalarRange]>| ranges.relation_to(&d) == region::Relation::Outside;
+            let apart = |d: Cow<'_, [ScalarRange]>| ranges.relation_to(&d) == Relation::Outside;
             !f.dense && f.tiles > 0 && !f.bounding_box().is_some_and(apart)
         };
         let fragments: Vec<&Arc<Fragment>> = fragments.iter().filter(meets).collect();

@@ -3,7 +3,7 @@
 
 use super::SparseQuery;
 use super::layer::{Candidate, DeleteMode, SparseLayer};
-use super::region::{Ranges, Relation};
+use crate::query::region::{Ranges, Relation};
 use std::borrow::Cow;
 
 use crate::query::Region;

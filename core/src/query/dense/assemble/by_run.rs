@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::fill::fill;
 use super::runs::{CellRun, runs, sort};
 use crate::error::Result;
 use crate::query::dense::fetch::TileJob;
 use crate::query::dense::plan::{Has, Plan};
 use crate::query::dense::result::buffers::FieldBuffers;
+use crate::query::fill::fill;
 use crate::query::tile::{Buffer, Decoding, Input, OutputPiece, copy_pieces};
 
 /// Up to this many cells and tiles, a later read is likely to need neighbouring cells.

@@ -1,7 +1,6 @@
 //! Assembles the result from decoded tiles: run by run, or all tiles of a part together if runs are short.
 
 mod by_run;
-pub(crate) mod fill;
 pub(crate) mod runs;
 mod staged;
 

@@ -7,7 +7,6 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::fill::fill;
 use super::runs::{copy_of, patches};
 use crate::cache::Reuse;
 use crate::column::Column;
@@ -16,6 +15,7 @@ use crate::geometry::CopyPlan;
 use crate::query::dense::fetch::TileJob;
 use crate::query::dense::plan::Plan;
 use crate::query::dense::result::buffers::FieldBuffers;
+use crate::query::fill::fill;
 use crate::query::tile::{Buffer, Decoding, Input, OutputPiece, copy_pieces};
 
 /// Size of a batch in bytes. Decoded cells should still be in the processor's cache when they are copied.

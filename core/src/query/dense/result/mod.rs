@@ -6,7 +6,6 @@ mod var_cells;
 
 use self::apply_mask::apply_mask;
 use super::DenseQuery;
-use super::assemble::fill::fill;
 use super::boxes::DenseBox;
 use super::boxes::DenseOrder;
 use super::pieces::length;
@@ -17,6 +16,7 @@ use crate::format::field::Field;
 use crate::geometry::{Order, Span, region};
 use crate::query::Batch;
 use crate::query::condition::{TestColumn, evaluate};
+use crate::query::fill::fill;
 
 impl DenseQuery {
     /// Appends the coordinates along dimension `d` of a box's cells to `out`.
