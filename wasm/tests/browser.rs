@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::future::{Either, select};
 use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::vfs::{ManifestVfs, MemVfs, VfsExt, conformance, manifest};
 use hyperslab::{Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, OpenOptions, Query, WriteOptions};
@@ -53,8 +54,10 @@ async fn javascript_stores_conform() {
 async fn dropping_a_read_aborts_its_request() {
     let backend = StuckBackend::new();
     let vfs = store(backend.clone());
-    let read = vfs.read_all("never");
-    next_task().await;
+    // The request starts when the read is first polled.
+    let Either::Right(((), read)) = select(Box::pin(vfs.read_all("never")), Box::pin(next_task())).await else {
+        panic!("the read ended");
+    };
     assert_eq!(backend.aborted(), 0);
     drop(read);
     next_task().await;

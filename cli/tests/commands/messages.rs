@@ -339,7 +339,7 @@ fn an_import_that_would_lose_data_is_refused() {
     );
     let unknown = "import in.csv a --sparse --dims lon --domain lon=0:9,lat=0:9";
     check(&shell, unknown, 2, &["no dimension 'lat'", "the dimension is lon"]);
-    check(&shell, "import in.npy a --domain d0=0:9", 2, &["those of the file"]);
+    check(&shell, "import in.npy a --domain d0=0:9", 2, &["the axes of the file"]);
     shell.ok("import in.csv a --sparse --dims lon --domain lon=0:9");
     shell.file("latin.csv", b"id,place\n1,caf\xe9\n");
     check(
