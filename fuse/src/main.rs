@@ -166,9 +166,12 @@ fn run(args: Args) -> Result<()> {
 
     let (mounted, fd) = Mount::new(&place, &vfs::redact(&args.source), args.allow_other)?;
     let outcome = serve(adapter, fd, &args, &mounted, &events, &happened);
-    mounted
-        .unmount()
-        .with_context(|| format!("cannot unmount {}", place.display()))?;
+    // If someone else has unmounted it, another mount may be at this place by now, even with the same device number.
+    if !matches!(outcome, Ok(Event::Ended(Ok(())))) {
+        mounted
+            .unmount()
+            .with_context(|| format!("cannot unmount {}", place.display()))?;
+    }
     match outcome? {
         Event::Ended(result) => result,
         // Programs may finish reading open files; a second signal ends this. Lookups are not waited for, because they
