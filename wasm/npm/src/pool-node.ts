@@ -5,7 +5,8 @@ import { provideWorkers } from "./pool.js";
 import "./node.js";
 
 provideWorkers((hear, fail, script) => {
-  const worker = new Worker(script ?? packageFile("worker-node.js"));
+  // Without the options of this process: a worker does not start with those of `node --input-type=module -e …`.
+  const worker = new Worker(script ?? packageFile("worker-node.js"), { execArgv: [] });
   worker.on("message", hear);
   worker.on("error", fail);
   return {
