@@ -129,7 +129,7 @@ export class HttpStore implements Store {
     if (this.listing === "manifest") throw this.unlisted("it has no __manifest.json");
     if (this.bucket) return this.listBucket(this.bucket, prefix, signal ?? new AbortController().signal);
     await init();
-    const ask = { accept: "application/json, text/html;q=0.5", bytesMax: LISTING_BYTES_MAX };
+    const ask = { accept: "application/json, text/html;q=0.5", bytesMax: LISTING_BYTES_MAX, isList: true };
     const request = this.request(this.address(prefix), ask, signal ?? new AbortController().signal);
     const answer = await request.catch((error: unknown) => {
       // Keeps the code: a server that refuses may still have the array.
@@ -152,8 +152,8 @@ export class HttpStore implements Store {
     let pages = 0;
     do {
       if (++pages > PAGES_MAX) throw new HyperslabError("LimitExceeded", `${redacted(bucket.address)}: the listing of ${folder || "the bucket"} has more than ${PAGES_MAX} pages; ${INDEX}`);
-      const answer = await this.request(listAddress(bucket, folder, next), { bytesMax: LISTING_BYTES_MAX }, signal).catch((error: unknown) => {
-        throw error instanceof HyperslabError ? this.unlisted(`it has no __manifest.json, and ${error.message}`) : error;
+      const answer = await this.request(listAddress(bucket, folder, next), { bytesMax: LISTING_BYTES_MAX, isList: true }, signal).catch((error: unknown) => {
+        throw error instanceof HyperslabError && error.code === "Unsupported" ? this.unlisted(`it has no __manifest.json, and ${error.message}`) : error;
       });
       const page: Page | undefined = answer && readPage(bucket, new TextDecoder().decode(answer.body));
       if (!page) throw this.unlisted("it has no __manifest.json, and the bucket did not return a listing");
@@ -181,7 +181,7 @@ export class HttpStore implements Store {
         if (signal.aborted || error instanceof HyperslabError) throw error;
         const reached = !(error instanceof TypeError);
         // The first failure may be a passing one.
-        if (!reached && tried === 2 && (await isHidden(url, signal))) throw this.hidden(url, error);
+        if (!reached && tried === 2 && (await isHidden(url, signal))) throw this.hidden(url, error, ask);
         if (tried === TRIES || (!reached && !url.startsWith("http"))) throw reached ? error : unreachable(url, error);
         // A busy server needs time. Other failures are reported within a second.
         busy = error instanceof Busy;
@@ -190,10 +190,10 @@ export class HttpStore implements Store {
     }
   }
 
-  private hidden(url: string, error: TypeError): HyperslabError {
+  private hidden(url: string, error: TypeError, { isList }: Ask): HyperslabError {
     const headers = ["Range", ...Object.keys(this.options.headers ?? {})].join(", ");
     const needed = `"Access-Control-Allow-Origin: ${globalThis.location.origin}" with every response, including 404, and "Access-Control-Allow-Headers: ${headers}"`;
-    return new HyperslabError("Io", `${redacted(url)}: the server responds, but the browser blocks the response (${error.message}). The likely cause is CORS: the server must send ${needed}`, { cause: error });
+    return new HyperslabError(isList ? "Unsupported" : "Io", `${redacted(url)}: the server responds, but the browser blocks the response (${error.message}). The likely cause is CORS: the server must send ${needed}`, { cause: error });
   }
 
   private async once(url: string, ask: Ask, signal: AbortSignal): Promise<Answer | undefined> {
@@ -208,7 +208,7 @@ export class HttpStore implements Store {
     }
   }
 
-  private async answer(url: string, { range, accept, bytesMax, absentIfRefused }: Ask, deadline: Deadline): Promise<Answer | undefined> {
+  private async answer(url: string, { range, accept, isList, bytesMax, absentIfRefused }: Ask, deadline: Deadline): Promise<Answer | undefined> {
     const { fetch = globalThis.fetch, onRequest, treat403AsMissing } = this.options;
     const { signal } = deadline;
     const headers = new Headers(this.options.headers);
@@ -232,8 +232,8 @@ export class HttpStore implements Store {
       if (response.status === 416 && range?.[1] === 0) return { status: 200, headers: response.headers, body: new Uint8Array() };
       const error = `${redacted(url)}: the server returned ${response.status} ${response.statusText}`;
       if (response.status >= 500 || response.status === 429) throw new Busy(error);
-      const cause = refused && !accept ? ": the file is private or missing; some servers do not say which" : "";
-      throw new HyperslabError("Io", error + cause);
+      const cause = refused && !isList ? ": the file is private or missing; some servers do not say which" : "";
+      throw new HyperslabError(isList ? "Unsupported" : "Io", error + cause);
     }
     const isPart = range !== undefined && response.status === 206;
     const most = isPart || !range ? bytesMax : WHOLE_BYTES_MAX;
@@ -263,6 +263,8 @@ interface Ask {
   range?: [number, number];
   accept?: string;
   bytesMax: number;
+  /** Whether it asks for a list of files. A refusal means that the host has none. */
+  isList?: boolean;
   /** Whether statuses 401 and 403 mean that there is no such file. */
   absentIfRefused?: boolean;
 }

@@ -72,7 +72,7 @@ impl ManifestVfs {
 
     /// Wraps an `inner` that may be able to list. If it can, its listings are used instead of the manifest, which is out
     /// of date once another program has written. The first listing is requested together with the manifest. If the store
-    /// refuses it, no more listings are requested.
+    /// has no listings, no more are requested. If the listing fails for another reason, so does the call.
     pub fn checked(inner: Arc<dyn Vfs>) -> Self {
         Self::with(inner, ListingSource::Unknown)
     }
@@ -103,6 +103,8 @@ impl ManifestVfs {
                 let (manifest, listed) = future::join(self.manifest(), self.inner.list(dir)).await;
                 let manifest = manifest?;
                 *lists = match (&listed, &manifest) {
+                    // It may succeed next time, and the manifest may lack what was written since.
+                    (Err(e), Some(_)) if !cannot_list(e) => return Err(unlisted(e)),
                     (_, None) => ListingSource::Given,
                     (Ok(entries), _) if !entries.is_empty() => ListingSource::Given,
                     (_, Some(manifest)) if !manifest.children(dir).is_empty() => ListingSource::Refused,
@@ -132,6 +134,17 @@ impl ManifestVfs {
     async fn outdate(&self) {
         *self.state.lock().await = State::Outdated;
     }
+}
+
+/// Whether a store that answers a listing like this has no listings.
+fn cannot_list(error: &Error) -> bool {
+    matches!(error, Error::NotFound { .. } | Error::Unsupported(_))
+}
+
+/// The error for a listing that failed although there is a manifest.
+fn unlisted(error: &Error) -> Error {
+    let why = "so the manifest cannot be compared with the files, and may lack recent writes; try again";
+    Error::io(MANIFEST, format!("listing the files failed ({error}), {why}"))
 }
 
 impl Vfs for ManifestVfs {

@@ -268,6 +268,10 @@ impl HttpVfs {
                 return Err(unlisted(&self.base, &dir, "there is no such folder"));
             }
             // Not `NotFound`: a caller that takes missing files for empty cells must not do so here.
+            status if is_final(status) => {
+                let base = redact(self.base.as_str());
+                return Err(Error::Unsupported(format!("{base}: {}", refused_list(status))));
+            }
             status => return Err(Error::io(redact(self.base.as_str()), refused_list(status))),
         }
         let response = as_stored(&dir, response)?;
@@ -279,6 +283,12 @@ impl HttpVfs {
             FolderIndex::Unknown => Err(unlisted(&self.base, &dir, "the response is not a list of files")),
         }
     }
+}
+
+/// Whether a server that answers a listing like this will do so again.
+fn is_final(status: StatusCode) -> bool {
+    let is_busy = status == StatusCode::TOO_MANY_REQUESTS || status == StatusCode::REQUEST_TIMEOUT;
+    status.is_client_error() && !is_busy
 }
 
 /// The cache key of a whole file.

@@ -205,6 +205,20 @@ fn a_host_that_refuses_missing_files_can_be_read() {
     );
 }
 
+/// A host that does not list is asked to list only once.
+#[test]
+fn where_the_host_refuses_to_list_the_manifest_counts() {
+    let (url, asked) = replying(|target| match target {
+        "/base/__manifest.json" => reply("200 OK", r#"{"version":1,"files":{"d/a":{"size":1}}}"#),
+        _ => reply("403 Forbidden", ""),
+    });
+    let vfs = ManifestVfs::checked(Arc::new(HttpVfs::new(&url).unwrap()));
+    for dir in ["", "d", ""] {
+        assert_eq!(block_on(vfs.list(dir)).unwrap().len(), 1, "{dir}");
+    }
+    assert_eq!(asked.lock().unwrap().len(), 2);
+}
+
 #[test]
 fn signatures_are_not_sent_to_other_hosts() {
     let (there, asked) = replying(|_| reply("206 Partial Content\r\nContent-Range: bytes 0-3/4", "abcd"));

@@ -266,15 +266,16 @@ fn refusals_say_what_to_do() {
 #[test]
 fn a_folder_that_cannot_be_listed_is_not_absent() {
     let cases = [
-        ("403 Forbidden", ""),
-        ("403 Forbidden", "a"),
-        ("405 Method Not Allowed", "a"),
-        ("503 Service Unavailable", "a"),
+        ("403 Forbidden", "", "Unsupported"),
+        ("403 Forbidden", "a", "Unsupported"),
+        ("405 Method Not Allowed", "a", "Unsupported"),
+        ("503 Service Unavailable", "a", "Io"),
+        ("429 Too Many Requests", "a", "Io"),
     ];
-    for (head, dir) in cases {
+    for (head, dir, code) in cases {
         let vfs = HttpVfs::new(&answering(move |_| (head.to_owned(), ""))).unwrap();
         let error = block_on(vfs.list(dir)).unwrap_err();
-        assert!(error.code() == "Io" && error.to_string().contains(head), "{error}");
+        assert!(error.code() == code && error.to_string().contains(head), "{error}");
     }
     let refused = HttpVfs::new(&answering(|_| ("403 Forbidden".to_owned(), ""))).unwrap();
     assert!(
