@@ -1,0 +1,140 @@
+// Runs the JavaScript of the README and of the book, in Node or in a page, and compares what it logs with what the pages show.
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { format } from "node:util";
+import { chromium } from "playwright-core";
+import { blocks, matches } from "./blocks.mjs";
+import { samples } from "./samples.mjs";
+import { serve } from "./serve.mjs";
+
+const here = fileURLToPath(new URL("..", import.meta.url));
+const docs = join(here, "../../docs");
+const pages = [join(here, "README.md"), ...(await readdir(docs)).filter((name) => name.endsWith(".md")).map((name) => join(docs, name))];
+const found = [];
+for (const path of pages) found.push(...blocks(await readFile(path, "utf8")).map((block) => ({ ...block, title: `${path.split("/").at(-1)}:${block.line}` })));
+
+/** The server that answers for the hosts of the examples. */
+let server;
+let folder;
+const realFetch = globalThis.fetch;
+
+before(async () => {
+  server = await serve(await samples(), { listing: "json" });
+  globalThis.fetch = async (request, options) => {
+    const url = new URL(request instanceof Request ? request.url : request);
+    return /(^|\.)(example\.org|amazonaws\.com|googleapis\.com)$/.test(url.hostname) ? forwarded(url, new Request(request, options)) : realFetch(request, options);
+  };
+  folder = await mkdtemp(join(tmpdir(), "hyperslab-docs-"));
+  await mkdir(join(folder, "node_modules"));
+  await symlink(here, join(folder, "node_modules/hyperslab"));
+  await symlink(join(here, "node_modules/zarrita"), join(folder, "node_modules/zarrita"));
+  process.chdir(folder);
+});
+after(async () => {
+  process.chdir(here);
+  globalThis.fetch = realFetch;
+  await server.close();
+  await rm(folder, { recursive: true });
+});
+
+/** Asks the test's server. It lists buckets as folders of its own. */
+async function forwarded(url, request) {
+  const query = url.searchParams;
+  if (query.has("delimiter")) return listed(query, url.hostname.endsWith("googleapis.com"));
+  const path = url.hostname === "storage.googleapis.com" ? url.pathname.replace(/^\/[^/]*/, "") : url.pathname;
+  return realFetch(server.url + path, { headers: request.headers, signal: request.signal });
+}
+
+async function listed(query, isGcs) {
+  const prefix = query.get("prefix");
+  const answer = await realFetch(`${server.url}/${prefix}`);
+  const entries = answer.ok ? await answer.json() : [];
+  const folders = entries.filter(({ type }) => type === "directory").map(({ name }) => `${prefix}${name}/`);
+  const files = entries.filter(({ type }) => type === "file").map(({ name, size }) => ({ name: prefix + name, size: String(size) }));
+  if (isGcs) return Response.json({ prefixes: folders, items: files });
+  const items = [...folders.map((key) => `<CommonPrefixes><Prefix>${key}</Prefix></CommonPrefixes>`), ...files.map(({ name, size }) => `<Contents><Key>${name}</Key><Size>${size}</Size></Contents>`)];
+  return new Response(`<ListBucketResult>${items.join("")}</ListBucketResult>`);
+}
+
+test("the blocks of a page are found", () => {
+  const page = "<!-- js\nlet a = 1;\n-->\n```js\nb\n```\n\n```text\nout\n```\n<!-- check\nc\n-->\n<!-- in a page -->\n```js\nd\n```\ntext\n```text\nno\n```\n<!-- not run: why -->\n```js,no_run\ne\n```\n<!-- file w.js -->\n```js\nf\n```\n";
+  const short = blocks(page).map(({ kind, code, output }) => [kind, code, output]);
+  assert.deepEqual(short, [["node", "let a = 1;\nb\nc", "out"], ["page", "d", undefined], ["none", "e", undefined], ["file", "f", undefined]]);
+  assert.ok(matches("a … c\n", "a b\nb c") && !matches("a …", "b a"));
+});
+
+test("there are many examples, and those that are not run say why", () => {
+  const count = (kind) => found.filter((block) => block.kind === kind).length;
+  assert.ok(count("node") >= 30 && count("page") >= 5, `${count("node")} blocks in Node, ${count("page")} in pages`);
+  for (const { kind, before, title } of found) assert.ok(kind !== "none" || before.startsWith("<!-- not run: "), `${title}: write the reason above the block`);
+  assert.ok(count("none") <= 3);
+});
+
+/** Compares the output of a block, if the page shows one. */
+function compare({ output, title }, actual) {
+  if (output !== undefined) assert.ok(matches(output, actual), `${title} shows\n${output}\n\nbut the code logs\n${actual}`);
+  else assert.equal(actual, "", `${title} shows no output`);
+}
+
+for (const block of found.filter(({ kind }) => kind === "node")) {
+  test(`${block.title} runs in Node`, async () => {
+    const file = join(folder, `${block.title.replace(/\W/g, "-")}.mjs`);
+    await writeFile(file, block.code);
+    const lines = [];
+    const { log } = console;
+    console.log = (...values) => lines.push(format(...values));
+    try {
+      await import(pathToFileURL(file).href);
+    } finally {
+      console.log = log;
+    }
+    compare(block, lines.join("\n"));
+  });
+}
+
+const bare = (code) => code.replace(/from "hyperslab"/g, `from "/hyperslab/index.js"`).replace(/from "hyperslab\/pool"/g, `from "/hyperslab/pool.js"`);
+
+test("the other examples run in a page", async (t) => {
+  const encode = (text) => new TextEncoder().encode(text);
+  const files = new Map();
+  // The README's example of `init` has the files in another folder.
+  for (const place of ["hyperslab", "static"]) for (const name of await readdir(join(here, "dist"))) files.set(`${place}/${name}`, await readFile(join(here, "dist", name)));
+  for (const { name, code } of found.filter(({ kind }) => kind === "file")) files.set(name, encode(bare(code).replaceAll("https://example.org", server.url)));
+  const inPage = found.filter(({ kind }) => kind === "page");
+  for (const [i, { code }] of inPage.entries()) {
+    files.set(`${i}.js`, encode(bare(`${code}\ndocument.title = "done";`)));
+    files.set(`${i}.html`, encode(`<!doctype html><link rel="icon" href="data:,"><canvas width="1024" height="1024"></canvas><input type="range"><button>…</button><script type="module" src="${i}.js"></script>`));
+  }
+  const site = await serve(files, { listing: "none" });
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
+  try {
+    for (const [i, block] of inPage.entries()) {
+      await t.test(`${block.title} runs in a page`, async () => {
+        const page = await browser.newPage();
+        const [lines, errors] = [[], []];
+        page.on("console", (message) => {
+          // Stores ask for files that may not exist, and browsers log each answer 404.
+          if (!/status of 404/.test(message.text())) (message.type() === "error" ? errors : lines).push(message.text());
+        });
+        page.on("pageerror", (error) => errors.push(String(error)));
+        await page.route("https://example.org/**", async (route) => {
+          const url = route.request().url().replace("https://example.org", server.url);
+          await route.fulfill({ response: await route.fetch({ url }) });
+        });
+        await page.goto(`${site.url}/${i}.html`);
+        await page.waitForFunction(() => document.title !== "", undefined, { timeout: 20_000 }).catch(() => {});
+        assert.deepEqual(errors, []);
+        assert.equal(await page.title(), "done");
+        compare(block, lines.join("\n"));
+        await page.close();
+      });
+    }
+  } finally {
+    await browser.close();
+    await site.close();
+  }
+});
