@@ -16,7 +16,7 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   demo     Mount sample arrays as a folder and show them in a browser
-  site     Build the book in docs/ as a website, and check its links
+  site     Build the book in docs/ and the npm reference as a website, and check its links
   test     Run every check, after setting up what it needs: `test [STEP …]` or `test STEP FILTER`
   npm      Build the npm package `hyperslab` from the wasm crate
   bench    Run the benchmarks, write bench/results and print the table of ratios

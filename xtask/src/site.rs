@@ -1,12 +1,16 @@
-//! The website of the book in `docs/`.
+//! The website: the book in `docs/`, and the reference of the npm package.
 
 use crate::run::{self, Outcome, cargo, root, target};
+use crate::setup::{self, Need};
 
 /// The command `site`: builds the website into `target/book` and checks its links.
 ///
 /// # Errors
-/// If the website cannot be built, or has a broken link.
+/// If the website cannot be built, has a broken link, or lacks a doc comment.
 pub(crate) fn run() -> Outcome {
+    if let Some((_, why)) = setup::all(&[Need::Node]).into_iter().next() {
+        return Err(why);
+    }
     run::run(&mut command())
 }
 

@@ -51,7 +51,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "book",
-        needs: &[Need::Fuse, Need::Oracle],
+        needs: &[Need::Fuse, Need::Oracle, Need::Node],
         commands: book,
         filters: true,
     },

@@ -1,20 +1,20 @@
-export { init, type Part, type WasmSource, type WasmSources } from "./engine.js";
+export { init, type Part, type WasmInput, type WasmSource, type WasmSources } from "./engine.js";
 export { HyperslabError, isHyperslabError, type ErrorCode } from "./errors.js";
 export { MemoryStore, type Store, type StoreEntry, type StoreOptions } from "./store.js";
 export { DirectoryStore, OpfsStore } from "./directory.js";
 export { HttpStore, type HttpOptions, type Listing, type RequestEvent } from "./http.js";
 export {
   kindOf, members, open, TileArray,
-  type Attr, type CallOptions, type CoordinateOf, type Dim, type DimOf, type Extreme, type FragmentInfo, type Member, type StoredField, type StoredSchema, type Timestamp, type OpenOptions,
+  type Attr, type CallOptions, type CoordinateOf, type Dim, type DimOf, type Extreme, type FragmentInfo, type Member, type Pooled, type StoredField, type StoredSchema, type Timestamp, type OpenOptions,
 } from "./array.js";
 export { slice, type AxisSelection, type Coordinate, type Ranges, type Selection, type Slice } from "./select.js";
 export { get, type Chunk, type GetOptions, type Order } from "./get.js";
 export { query, Query, type Columns, type QueryOptions } from "./query.js";
-export { csr, points, toDense, type Csr, type MatrixFields, type PointFields, type Points } from "./sparse.js";
+export { csr, points, toDense, type Csr, type Dense, type MatrixFields, type PointFields, type Points } from "./sparse.js";
 export { copy, type CopyOptions } from "./copy.js";
 export { consolidate, deleteCells, vacuum, type ConsolidateOptions, type DeletedCells, type DeleteOptions, type Mode, type VacuumOptions } from "./maintain.js";
-export { create, put, writeManifest, type CreateOptions, type PutData, type PutOptions, type SchemaInput } from "./write.js";
-export { Mount, mount, type Stat } from "./mount.js";
+export { create, put, writeManifest, type AttrInput, type CreateOptions, type DimInput, type FilterInput, type PutData, type PutOptions, type SchemaInput } from "./write.js";
+export { Mount, mount, type DirEntry, type Stat } from "./mount.js";
 export { respond, type RespondOptions } from "./respond.js";
 export { asZarrita, type ZarrRange, type ZarrStore } from "./zarr.js";
-export { Column, type ArrayOf, type ColumnInput, type DataType, type Fields, type TypedArray, type TypeOf, type Value, type ValueOf } from "./values.js";
+export { Column, type ArrayOf, type ColumnInput, type DataType, type Fields, type PlainColumn, type TypedArray, type TypeOf, type Value, type ValueOf } from "./values.js";

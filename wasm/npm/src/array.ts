@@ -11,11 +11,13 @@ import { Column, type DataType, type Fields, type RawColumn, type TypedArray, ty
 /** A time: milliseconds since 1970, or a `Date`. `Infinity` is the end of time. */
 export type Timestamp = number | bigint | Date;
 
+/** The options of every call that may take long. */
 export interface CallOptions {
   /** Aborts the call, and its requests unless another call waits for them too. */
   signal?: AbortSignal | undefined;
 }
 
+/** The options of {@link open} and of the other functions that open arrays. */
 export interface OpenOptions extends CallOptions {
   /** The path of the array in the store. */
   path?: string;
@@ -42,8 +44,11 @@ export type CoordinateOf<T extends DataType> = T extends "int64" | "uint64" | `d
 
 /** A dimension of the type `T`. */
 export interface DimOf<T extends DataType> {
+  /** The name of the dimension. */
   readonly name: string;
+  /** The type of the coordinates. */
   readonly type: T;
+  /** `"var"` for strings, else 1. */
   readonly cell: number | "var";
   /**
    * The lowest and the highest coordinate; absent for strings. If the array has a current domain, these are its ends.
@@ -59,10 +64,13 @@ export type Dim = { [T in DataType]: DimOf<T> }[DataType];
 
 /** An attribute of an array. */
 export interface Attr {
+  /** The name of the attribute. */
   readonly name: string;
+  /** The type of the values. */
   readonly type: DataType;
   /** Values per cell. */
   readonly cell: number | "var";
+  /** Whether cells may be null. */
   readonly nullable: boolean;
   /** The name of the enumeration, if the attribute's integers are indices into one. */
   readonly enumeration?: string;
@@ -70,36 +78,54 @@ export interface Attr {
 
 /** A fragment: one write, or several after consolidation. */
 export interface FragmentInfo {
+  /** The name of its folder. */
   readonly name: string;
-  /** Timestamps of its first and last write, in milliseconds since 1970. */
+  /** The timestamp of its first write, in milliseconds since 1970. */
   readonly start: number;
+  /** The timestamp of its last write, in milliseconds since 1970. */
   readonly end: number;
+  /** Whether it has all cells of a box. */
   readonly dense: boolean;
+  /** The number of its cells. */
   readonly cells: number;
   /** Bytes of its data files. */
   readonly bytes: number;
+  /** The smallest box around its cells, by dimension. */
   readonly nonEmptyDomain: readonly (readonly [Extreme, Extreme])[] | null;
 }
 
+/** An end of a domain: bigint for 64-bit integers, dates and times, a string for text. */
 export type Extreme = number | bigint | string;
 
 /** A dimension or an attribute as it is stored. */
-export interface StoredField { readonly name: string; readonly type: DataType; readonly [entry: string]: unknown }
+export interface StoredField {
+  /** The name of the field. */
+  readonly name: string;
+  /** The type of the values or coordinates. */
+  readonly type: DataType;
+  readonly [entry: string]: unknown;
+}
 
 /** A schema as it is stored, with everything that `hyperslab schema` prints. */
 export interface StoredSchema {
+  /** The kind of the array. */
   readonly type: "dense" | "sparse";
+  /** The dimensions, slowest first. */
   readonly dimensions: readonly StoredField[];
+  /** The attributes. */
   readonly attributes: readonly StoredField[];
   readonly [entry: string]: unknown;
 }
 
 /** A snapshot of an array. To see later writes, use {@link TileArray.at} or `open`. */
 export class TileArray<A extends object = Fields, D extends object = Fields> {
-  /** The types of the attributes and of the dimensions, for the compiler alone. */
+  /** @hidden The types of the attributes and of the dimensions, for the compiler alone. */
   declare readonly types?: { readonly attributes: A; readonly dimensions: D };
+  /** Whether every cell of the domain has a value, or only those that were written. */
   readonly kind: "dense" | "sparse";
+  /** The dimensions, slowest first. */
   readonly dims: readonly Dim[];
+  /** The attributes: the values of a cell. */
   readonly attrs: readonly Attr[];
   /** The number of cells along each dimension of a dense array, in its `domain`. Empty for sparse arrays. */
   readonly shape: readonly number[];
@@ -109,6 +135,7 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
 
   private constructor(
     raw: EngineArray,
+    /** The store of the array's files. */
     readonly store: Store,
     /** The array's path in the store. */
     readonly path: string,
@@ -197,6 +224,21 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
 /**
  * Opens the array at a URL or in a store. If you know its attributes, say so, and TypeScript knows the types of what you
  * read: `open<{ elevation: "float32" }>(url)`. They are not checked; {@link TileArray.is} checks them.
+ *
+ * Fails with the code `NotFound` if there is no array, `Key` if the array is encrypted and the key is missing or wrong,
+ * and `Io` if a request failed.
+ *
+ * @example
+ * ```js
+ * import { open } from "hyperslab";
+ *
+ * const quakes = await open("https://example.org/arrays/quakes", { at: new Date("2018-02-03") });
+ * console.log(quakes.kind, quakes.attrs.map(({ name }) => name));
+ * ```
+ *
+ * ```text
+ * sparse [ 'time', 'mag', 'place' ]
+ * ```
  */
 export async function open<A extends object = Fields>(source: string | URL | Store, options: OpenOptions = {}): Promise<TileArray<A>> {
   return TileArray.open(storeOf(source, options), options.path ?? "", options);
@@ -204,10 +246,13 @@ export async function open<A extends object = Fields>(source: string | URL | Sto
 
 /** A member of a group. */
 export interface Member {
+  /** The name in the group. Default: the last part of `uri`. */
   readonly name: string;
   /** `"unknown"` if it did not exist when it was added. */
   readonly type: "array" | "group" | "unknown";
+  /** Where it is: a URL, or a path from the group if it is `relative`. */
   readonly uri: string;
+  /** Whether `uri` is a path from the group. */
   readonly relative: boolean;
 }
 

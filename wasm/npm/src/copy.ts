@@ -3,6 +3,7 @@ import type { CallOptions } from "./array.js";
 import { HyperslabError } from "./errors.js";
 import type { Store } from "./store.js";
 
+/** The options of {@link copy}. */
 export interface CopyOptions extends CallOptions {
   /** The folder to copy. Default: everything in the store. */
   path?: string;

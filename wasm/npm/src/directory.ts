@@ -9,9 +9,16 @@ type Dropped = DataTransferItem & { getAsFileSystemHandle?(): Promise<FileSystem
 
 /** The files in a directory handle of the browser: a folder on the user's disk, or in the page's own storage. */
 export class DirectoryStore implements Store {
-  constructor(readonly root: FileSystemDirectoryHandle) {}
+  /** Handles come from the browser. `pick`, `fromDrop` and `OpfsStore.open` get one and make a store. */
+  constructor(
+    /** The folder. */
+    readonly root: FileSystemDirectoryHandle,
+  ) {}
 
-  /** Lets the user pick a folder. Call it from a click or key handler, as browsers require. */
+  /**
+   * Lets the user pick a folder. Call it from a click or key handler, as browsers require. To write, use
+   * `mode: "readwrite"`. Fails with the code `Unsupported` in browsers that cannot pick folders.
+   */
   static async pick({ mode = "read" }: { mode?: "read" | "readwrite" } = {}): Promise<DirectoryStore> {
     const picker = (globalThis as { showDirectoryPicker?: Picker }).showDirectoryPicker;
     if (!picker) throw unsupported("pick folders; use `DirectoryStore.fromFiles` with an <input type=file webkitdirectory>");
@@ -38,18 +45,22 @@ export class DirectoryStore implements Store {
     };
   }
 
+  /** The bytes of a file. `undefined` if it does not exist. */
   async get(key: string): Promise<Uint8Array | undefined> {
     return bytes(await this.file(key));
   }
 
+  /** `length` bytes from `offset`; fewer at the end of the file. */
   async getRange(key: string, range: { offset: number; length: number }): Promise<Uint8Array | undefined> {
     return part(await this.file(key), range);
   }
 
+  /** The size of a file in bytes. */
   async getSize(key: string): Promise<number | undefined> {
     return (await this.file(key))?.size;
   }
 
+  /** The files and folders directly in a folder. Hidden files are not listed. */
   async list(prefix: string): Promise<StoreEntry[]> {
     const folder = await this.folder(prefix.split("/").filter(Boolean), false);
     const found: StoreEntry[] = [];
@@ -82,6 +93,7 @@ export class DirectoryStore implements Store {
     await (globalThis.navigator?.locks ? navigator.locks.request(`hyperslab ${key}`, write) : write());
   }
 
+  /** Removes a file or an empty folder. Does nothing if it does not exist. */
   async delete(key: string): Promise<void> {
     const { folder, name } = await this.parent(key, false);
     await ifPresent(folder?.removeEntry(name));

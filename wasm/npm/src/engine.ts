@@ -5,6 +5,7 @@ import { HyperslabError, type ErrorCode } from "./errors.js";
 import { loadBefore } from "./parts.js";
 import { wasm as wasmOf } from "./places.js";
 
+/** What WebAssembly can be loaded from. */
 export type WasmInput = string | URL | Request | Response | BufferSource | WebAssembly.Module;
 
 /** A source of WebAssembly: a URL, a response, bytes, or a compiled module. */
@@ -38,7 +39,9 @@ export function provideWasm(sources: Locate): void {
 
 /**
  * Loads the engine. Every function of this package does this itself. Call `init` to load it early, or to say where its
- * files are: that of `core`, or several by name.
+ * files are: that of `core`, or several by name. It must then be the first call.
+ *
+ * Fails with the code `Io` if the file is not there, and with `Unsupported` if the browser is too old.
  */
 export async function init(wasm?: WasmSource | WasmSources): Promise<void> {
   if (wasm !== undefined && !running) give(isSources(wasm) ? wasm : { core: wasm });

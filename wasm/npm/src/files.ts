@@ -1,22 +1,34 @@
+/**
+ * What `hyperslab` has in Node in addition: files on the local disk. There, {@link hyperslab!open} and
+ * {@link hyperslab!create} take paths too.
+ *
+ * @module hyperslab in Node
+ */
 import { randomUUID } from "node:crypto";
 import { link, mkdir, open, readdir, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
 import { HyperslabError } from "./errors.js";
 import type { Store, StoreEntry } from "./store.js";
 
-/** The files in a local folder. Node only. */
+/** The files in a local folder. Node only. Hidden files are not listed. */
 export class FileStore implements Store {
-  constructor(readonly root: string) {}
+  /** The folder need not exist; the first write creates it. */
+  constructor(
+    /** The path of the folder. */
+    readonly root: string,
+  ) {}
 
   /** @internal The folder's URL, as TileDB groups store it. */
   get location(): string {
     return `file://${resolve(this.root)}`;
   }
 
+  /** The bytes of a file. `undefined` if it does not exist. */
   async get(key: string): Promise<Uint8Array | undefined> {
     return ifPresent(readFile(this.place(key)));
   }
 
+  /** `length` bytes from `offset`; fewer at the end of the file. */
   async getRange(key: string, { offset, length }: { offset: number; length: number }): Promise<Uint8Array | undefined> {
     const file = await ifPresent(open(this.place(key)));
     if (!file) return undefined;
@@ -28,11 +40,13 @@ export class FileStore implements Store {
     }
   }
 
+  /** The size of a file in bytes. */
   async getSize(key: string): Promise<number | undefined> {
     const found = await ifPresent(stat(this.place(key)));
     return found?.isFile() ? found.size : undefined;
   }
 
+  /** The files and folders directly in a folder. */
   async list(prefix: string): Promise<StoreEntry[]> {
     const found = (await ifPresent(readdir(this.place(prefix), { withFileTypes: true }))) ?? [];
     const shown = found.filter(({ name }) => !name.startsWith("."));
@@ -58,6 +72,7 @@ export class FileStore implements Store {
     }
   }
 
+  /** Removes a file or an empty folder. Does nothing if it does not exist. */
   async delete(key: string): Promise<void> {
     const place = this.place(key);
     await rm(place, { force: true }).catch((error: { code?: string }) => {

@@ -17,9 +17,13 @@ export function orderOf(order: Order = "row"): Order {
 
 /** A box of cells of one field, as a strided view: `data[i * stride[0] + j * stride[1] + …]`. */
 export interface Chunk<T extends DataType = DataType> {
+  /** The type of the values. */
   readonly type: T;
+  /** The values of all cells, in `order`. */
   readonly data: ArrayOf<T>;
+  /** The number of cells along each axis. A last axis has the values of a cell, if there are several. */
   readonly shape: number[];
+  /** The distance in `data` between neighbours along each axis, in values. */
   readonly stride: number[];
   /** The order of the cells in `data`. */
   readonly order: Order;
@@ -31,6 +35,7 @@ export interface Chunk<T extends DataType = DataType> {
   at(...index: number[]): ValueOf<T>;
 }
 
+/** The options of {@link get}. */
 export interface GetOptions extends CallOptions {
   /** The attributes or dimensions to read. One name gives a chunk, a list gives a record of chunks. Default: the only attribute. */
   attrs?: string | readonly string[];
@@ -52,6 +57,22 @@ export interface RawResult { columns: RawColumn[]; cells: number; shape?: number
 /**
  * Reads a box of a dense array. Dimensions with one selected coordinate are dropped. A slice past the ends of the domain
  * is cut there. Without `attrs`, the array must have only one attribute, or the selection must name one.
+ *
+ * Fails with the code `InvalidArgument` if the array is sparse or the selection does not fit it, and with
+ * `LimitExceeded` if the box does not fit in memory.
+ *
+ * @example
+ * ```js
+ * import { get, open, slice } from "hyperslab";
+ *
+ * const elevation = await open("https://example.org/arrays/elevation");
+ * const { data, shape, stride } = await get(elevation, { y: slice(0, 64), x: [100, 163] });
+ * console.log(shape, stride, data.length);
+ * ```
+ *
+ * ```text
+ * [ 64, 64 ] [ 64, 1 ] 4096
+ * ```
  */
 export async function get<A extends object, D extends object, N extends keyof (A & D) & string>(array: TileArray<A, D>, selection: Selection | undefined, options: GetOptions & { attrs: N }): Promise<Chunk<TypeOf<A & D, N>>>;
 export async function get<A extends object, D extends object, N extends keyof (A & D) & string>(array: TileArray<A, D>, selection: Selection | undefined, options: GetOptions & { attrs: readonly N[] }): Promise<{ [Name in N]: Chunk<TypeOf<A & D, Name>> }>;

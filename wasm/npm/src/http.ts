@@ -7,9 +7,11 @@ import type { Store, StoreEntry, StoreOptions } from "./store.js";
 
 /** A finished request. */
 export interface RequestEvent {
+  /** The address, with its query. */
   url: string;
   /** The first and the last requested byte, for a range request. */
   range?: [number, number];
+  /** The HTTP status. */
   status: number;
   /** The size of the body in bytes. */
   bytes: number;
@@ -17,8 +19,10 @@ export interface RequestEvent {
   ms: number;
 }
 
+/** How an {@link HttpStore} finds files; see {@link HttpOptions.listing}. */
 export type Listing = "auto" | "manifest" | "index" | "s3" | "gcs";
 
+/** The options of an {@link HttpStore}. */
 export interface HttpOptions {
   /** Replaces the global `fetch`, for example to sign requests. */
   fetch?: (request: Request) => Promise<Response>;
@@ -64,9 +68,27 @@ const TRIES = 4;
 /** How to open an array if the server has no listing. */
 const INDEX = "run `hyperslab index <array>` and upload its __manifest.json";
 
-/** The files under a URL, read by range requests. */
+/**
+ * The files under a URL, read by range requests. Responses are cached, and callers that need the same bytes share a
+ * request. {@link open} makes one for a URL; make your own to share its cache between arrays, or to set options.
+ *
+ * @example
+ * ```js
+ * import { HttpStore, open } from "hyperslab";
+ *
+ * const store = new HttpStore("https://example.org/arrays", { concurrency: 8, cacheBytes: 100e6 });
+ * const [rain, quakes] = await Promise.all(["rain", "quakes"].map((path) => open(store, { path })));
+ * console.log(rain.kind, quakes.kind);
+ * ```
+ *
+ * ```text
+ * dense sparse
+ * ```
+ */
 export class HttpStore implements Store {
+  /** The absolute URL of the folder. */
   readonly url: string;
+  /** How files are found. */
   readonly listing: Listing;
   private readonly bucket: Bucket | undefined;
   private readonly cache: RangeCache;
@@ -75,6 +97,7 @@ export class HttpStore implements Store {
   /** Whether the server sends whole files. All readers of a file then share one request. */
   private ignoresRanges = false;
 
+  /** A URL may be relative to the page. Nothing is requested yet. */
   constructor(url: string | URL, private readonly options: HttpOptions = {}) {
     this.url = new URL(url, globalThis.location?.href).href;
     this.listing = options.listing ?? "auto";
@@ -83,6 +106,7 @@ export class HttpStore implements Store {
     this.gate = new Semaphore(options.concurrency ?? 16);
   }
 
+  /** The bytes of a file. `undefined` if it does not exist. */
   async get(key: string, { signal }: StoreOptions = {}): Promise<Uint8Array | undefined> {
     const file = await this.requests.join(`${key} *`, signal, async (signal) => {
       const isManifest = key === MANIFEST;
@@ -93,6 +117,7 @@ export class HttpStore implements Store {
     return file?.data;
   }
 
+  /** `length` bytes from `offset`. */
   async getRange(key: string, range: { offset: number; length: number }, { signal }: StoreOptions = {}): Promise<Uint8Array | undefined> {
     const [start, end] = [range.offset, range.offset + range.length];
     if (start === end) return new Uint8Array();
@@ -125,6 +150,7 @@ export class HttpStore implements Store {
     return total === undefined ? (await this.get(key, { signal }))?.length : Number(total);
   }
 
+  /** The files and folders directly in a folder. Fails with the code `NotFound` if the host has no listing. */
   async list(prefix: string, { signal }: StoreOptions = {}): Promise<StoreEntry[]> {
     if (this.listing === "manifest") throw this.unlisted("it has no __manifest.json");
     if (this.bucket) return this.listBucket(this.bucket, prefix, signal ?? new AbortController().signal);

@@ -5,6 +5,7 @@ import { HyperslabError } from "./errors.js";
 /** The files to consolidate or vacuum: fragments, their footers, their commit files, or the array's metadata. */
 export type Mode = "fragments" | "fragment-meta" | "commits" | "array-meta";
 
+/** The options of {@link deleteCells}. */
 export interface DeleteOptions {
   /** The timestamp of the delete. It does not affect later writes. Default: now, or just after the latest write if that is up to five seconds ahead of the clock. */
   at?: Timestamp;
@@ -14,6 +15,7 @@ export interface DeleteOptions {
 
 /** The cells that a delete would remove. */
 export interface DeletedCells {
+  /** The number of cells in total. */
   readonly cells: number;
   /** The number of cells by fragment, without fragments that lose none. */
   readonly fragments: Readonly<Record<string, number>>;
@@ -38,6 +40,7 @@ export async function deleteCells(array: TileArray, where: string, { at, dryRun 
   return call(undefined, () => array.raw.deleteCells(where, time, seed()));
 }
 
+/** The options of {@link consolidate}. */
 export interface ConsolidateOptions {
   /** The files to consolidate. Default: `"fragments"`. */
   mode?: Mode;
@@ -57,6 +60,7 @@ export async function consolidate(array: TileArray, { mode = "fragments", at = D
   return call(undefined, () => then.raw.consolidate(mode, amplification, seed()));
 }
 
+/** The options of {@link vacuum}. */
 export interface VacuumOptions {
   /** The files to remove. Default: `"fragments"`. */
   mode?: Mode;

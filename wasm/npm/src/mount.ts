@@ -5,7 +5,23 @@ import type { Store } from "./store.js";
 import type { EngineView } from "./messages.js";
 
 /** A folder, or a file with its size in bytes. */
-export type Stat = { dir: true } | { dir: false; size: number };
+export type Stat = {
+  /** Whether it is a folder. */
+  dir: true;
+} | {
+  /** Whether it is a folder. */
+  dir: false;
+  /** The size in bytes. */
+  size: number;
+};
+
+/** A file or a folder in a folder. */
+export interface DirEntry {
+  /** The last part of its path. */
+  name: string;
+  /** Whether it is a folder. */
+  dir: boolean;
+}
 
 /** An array, or a folder of arrays, as files: the tree that `fuse-mount` shows. */
 export class Mount {
@@ -43,7 +59,7 @@ export class Mount {
   }
 
   /** The names in a folder. */
-  async readDir(path = "", { signal }: CallOptions = {}): Promise<{ name: string; dir: boolean }[]> {
+  async readDir(path = "", { signal }: CallOptions = {}): Promise<DirEntry[]> {
     return JSON.parse(await within(this.store, signal, async (aborted) => (await this.raw()).list(path, aborted)));
   }
 }

@@ -1,4 +1,8 @@
-// Reads arrays in workers, so that the page stays responsive and several processors decode at a time.
+/**
+ * Reads arrays in workers, so that the page stays responsive and several processors decode at a time.
+ *
+ * @module hyperslab/pool
+ */
 import { believesManifest, CACHE_BYTES, urlOf, type Pooled } from "./array.js";
 import { Bridge } from "./bridge.js";
 import { moduleOf, type Part } from "./engine.js";
@@ -26,6 +30,7 @@ export function provideWorkers(start: Spawn): void {
   spawn = start;
 }
 
+/** The options of a {@link Pool}. */
 export interface PoolOptions {
   /** The number of workers. Default: one per processor, at most four. */
   workers?: number;
@@ -35,7 +40,22 @@ export interface PoolOptions {
 
 /**
  * Workers that read arrays: `open(source, { pool })`. Each has its own engine. The page sends the requests and caches
- * the responses. Concurrent calls are spread over the workers.
+ * the responses. Concurrent calls are spread over the workers. They start when they are first needed.
+ *
+ * @example
+ * ```js
+ * import { get, open } from "hyperslab";
+ * import { Pool } from "hyperslab/pool";
+ *
+ * const pool = new Pool();
+ * const elevation = await open("https://example.org/arrays/elevation", { pool });
+ * console.log((await get(elevation, "0:8,0:8")).shape);
+ * pool.close();
+ * ```
+ *
+ * ```text
+ * [ 8, 8 ]
+ * ```
  */
 export class Pool implements Pooled {
   /** @internal */
@@ -45,6 +65,7 @@ export class Pool implements Pooled {
   readonly number = (() => { let last = 0; return () => (last += 1); })();
   private closed = false;
 
+  /** Fails with the code `InvalidArgument` if `workers` is not a positive integer. */
   constructor({ workers = Math.min(globalThis.navigator?.hardwareConcurrency ?? 4, 4), worker }: PoolOptions = {}) {
     if (!(Number.isInteger(workers) && workers > 0)) throw new HyperslabError("InvalidArgument", `workers must be a positive integer, not ${workers}`);
     this.workers = Array.from({ length: workers }, () => new WorkerHandle(worker));

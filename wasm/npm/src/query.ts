@@ -8,6 +8,7 @@ import type { EngineBatches } from "./messages.js";
 import { rangesJson, type Ranges } from "./select.js";
 import { Column, type Fields, type RawColumn, type TypeOf } from "./values.js";
 
+/** The options of {@link query}. */
 export interface QueryOptions<N extends string = string> extends CallOptions {
   /** Closed ranges by dimension. Default: the whole domain. */
   ranges?: Ranges;
@@ -25,15 +26,18 @@ export interface QueryOptions<N extends string = string> extends CallOptions {
 
 /** Cells: their number, and a column for each field. The columns are separate because a field may have any name. */
 export interface Columns<F extends object = Fields> {
+  /** The number of cells. */
   readonly length: number;
+  /** The cells of each field, by name. */
   readonly columns: { readonly [Name in keyof F]: Column<TypeOf<F, Name>> };
 }
 
 /** A read of cells: all at once with `columns()`, or in batches with `for await`. */
 export class Query<F extends object = Fields> implements AsyncIterable<Columns<F>> {
+  /** @hidden Use {@link query}. */
   constructor(private readonly array: TileArray<F, object>, private readonly options: QueryOptions) {}
 
-  /** Reads all cells. */
+  /** Reads all cells. Fails with the code `LimitExceeded` if they do not fit in memory. */
   async columns(): Promise<Columns<F>> {
     const { limit } = this.options;
     if (this.array.kind === "dense" && limit === undefined) {
@@ -63,6 +67,7 @@ export class Query<F extends object = Fields> implements AsyncIterable<Columns<F
     return { columns: named.map(empty), cells: 0 };
   }
 
+  /** Reads batches of about `batchBytes`, 16 MiB by default. The next batch is read while the loop runs. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Columns<F>> {
     for await (const batch of this.batches(16 * 2 ** 20)) yield columns(batch);
   }
@@ -128,7 +133,23 @@ export class Query<F extends object = Fields> implements AsyncIterable<Columns<F
   }
 }
 
-/** Reads cells of a sparse array, or of a dense array with its coordinates. */
+/**
+ * Reads cells of a sparse array, or of a dense array with its coordinates. Nothing is read until you call `columns()` or
+ * `count()`, or start a loop.
+ *
+ * @example
+ * ```js
+ * import { open, query } from "hyperslab";
+ *
+ * const quakes = await open("https://example.org/arrays/quakes");
+ * const found = await query(quakes, { ranges: { lon: [-125, -114] }, where: "mag >= 3", attrs: ["mag", "place"] }).columns();
+ * console.log(found.length, [...found.columns.place].sort());
+ * ```
+ *
+ * ```text
+ * 2 [ 'Anza, CA', 'Los Angeles, CA' ]
+ * ```
+ */
 export function query<A extends object, D extends object, N extends keyof (A & D) & string = keyof (A & D) & string>(array: TileArray<A, D>, options: QueryOptions<N> = {}): Query<Chosen<A & D, N>> {
   return new Query(array as unknown as TileArray<Chosen<A & D, N>, object>, options);
 }

@@ -2,6 +2,7 @@
 import { HyperslabError } from "./errors.js";
 import type { Mount } from "./mount.js";
 
+/** The options of {@link respond}. */
 export interface RespondOptions {
   /** The path below which the mounts are. Default: `"/mnt/"`. */
   prefix?: string;

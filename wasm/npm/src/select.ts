@@ -6,7 +6,14 @@ import { refuseRounded } from "./exact.js";
 export type Coordinate = number | bigint | string | Date;
 
 /** Coordinates from `start` to `stop`. `stop` is excluded for integers, and included for floats, strings and dates. */
-export interface Slice { readonly start: Coordinate | null; readonly stop: Coordinate | null; readonly step: number }
+export interface Slice {
+  /** The first coordinate; `null` is the start of the domain. */
+  readonly start: Coordinate | null;
+  /** The end; `null` is the end of the domain. */
+  readonly stop: Coordinate | null;
+  /** The distance between selected coordinates; 1 selects all. */
+  readonly step: number;
+}
 
 /**
  * Every `step`-th coordinate from `start` to `stop`. `null` and `undefined` mean the end of the domain. A single argument

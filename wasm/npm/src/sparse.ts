@@ -5,10 +5,24 @@ import type { Columns } from "./query.js";
 import type { Column, TypedArray } from "./values.js";
 
 /** The names of the fields that hold coordinates. */
-export interface PointFields { x: string; y: string; z?: string }
+export interface PointFields {
+  /** The field of the first coordinate. */
+  x: string;
+  /** The field of the second coordinate. */
+  y: string;
+  /** The field of the third coordinate, if any. */
+  z?: string;
+}
 
 /** Interleaved coordinates, as deck.gl's binary attributes take them: `{ value: positions, size }`. */
-export interface Points { readonly length: number; readonly size: 2 | 3; readonly positions: Float32Array }
+export interface Points {
+  /** The number of points. */
+  readonly length: number;
+  /** The number of coordinates per point. */
+  readonly size: 2 | 3;
+  /** `size` coordinates for each point. */
+  readonly positions: Float32Array;
+}
 
 /** The coordinates of cells, interleaved: `x, y, x, y, …`. They are rounded to 32 bits. */
 export function points<F extends object>(cells: Columns<F>, { x, y, z }: PointFields): Points {
@@ -21,11 +35,37 @@ export function points<F extends object>(cells: Columns<F>, { x, y, z }: PointFi
   return { length: cells.length, size, positions };
 }
 
-/** The names of the fields of a matrix. `shape` is the number of rows and columns; default: up to the last cell. */
-export interface MatrixFields { row: string; column: string; value: string; shape?: readonly [number, number] }
+/** The names of the fields of a matrix. */
+export interface MatrixFields {
+  /** The field with the index of the row. */
+  row: string;
+  /** The field with the index of the column. */
+  column: string;
+  /** The field with the value. */
+  value: string;
+  /** The number of rows and columns. Default: up to the last cell. */
+  shape?: readonly [number, number];
+}
 
 /** A sparse matrix by rows: row `i` has the columns `indices[indptr[i]] … indices[indptr[i + 1] - 1]`, as in SciPy. */
-export interface Csr { readonly shape: readonly [number, number]; readonly indptr: Uint32Array; readonly indices: Uint32Array; readonly data: TypedArray }
+export interface Csr {
+  /** The number of rows and columns. */
+  readonly shape: readonly [number, number];
+  /** Where each row starts in `indices` and `data`, and where the last one ends. */
+  readonly indptr: Uint32Array;
+  /** The column of each value. */
+  readonly indices: Uint32Array;
+  /** The values, in the type of their field. */
+  readonly data: TypedArray;
+}
+
+/** A matrix with all of its values, row by row. */
+export interface Dense {
+  /** The number of rows and columns. */
+  readonly shape: readonly [number, number];
+  /** The values, in the type of their field. */
+  readonly data: TypedArray;
+}
 
 /** The cells as a sparse matrix. They may come in any order; within a row they keep it. */
 export function csr<F extends object>(cells: Columns<F>, fields: MatrixFields): Csr {
@@ -46,7 +86,7 @@ export function csr<F extends object>(cells: Columns<F>, fields: MatrixFields): 
 }
 
 /** The cells as a full matrix, row by row. Missing cells are `fill`, 0 by default. If cells have the same row and column, the last one counts. */
-export function toDense<F extends object>(cells: Columns<F>, fields: MatrixFields & { fill?: number | bigint }): { readonly shape: readonly [number, number]; readonly data: TypedArray } {
+export function toDense<F extends object>(cells: Columns<F>, fields: MatrixFields & { fill?: number | bigint }): Dense {
   const { rows, columns, values, shape } = matrix(cells, fields);
   const size = shape[0] * shape[1];
   if (size > 2 ** 31) throw new HyperslabError("LimitExceeded", `a matrix of ${shape[0]} by ${shape[1]} does not fit in memory; select fewer cells, or use csr()`);

@@ -12,15 +12,18 @@ export interface StoreEntry {
   dir?: boolean | undefined;
 }
 
+/** The options of a store's reads. */
 export interface StoreOptions {
+  /** Aborts when no caller waits for the file any more. */
   signal?: AbortSignal | undefined;
 }
 
 /**
  * A store of files by key. Keys are relative, with `/` between their parts. Missing files are `undefined`. To read an
- * array that has a `__manifest.json`, `get` is enough.
+ * array that has a `__manifest.json`, `get` is enough. To write, a store needs `set` and `delete`.
  */
 export interface Store {
+  /** The bytes of a file. `undefined` if it does not exist. */
   get(key: string, options?: StoreOptions): Awaitable<Uint8Array | undefined>;
   /** Reads a part of a file. Without it, whole files are read. */
   getRange?(key: string, range: { offset: number; length: number }, options?: StoreOptions): Awaitable<Uint8Array | undefined>;
@@ -39,11 +42,13 @@ export interface Store {
 
 /** Files in memory: a `Map` from keys to bytes. */
 export class MemoryStore extends Map<string, Uint8Array> implements Store {
+  /** Sets a file. With `ifNoneMatch: "*"`, fails with the code `AlreadyExists` if it exists. */
   override set(key: string, bytes: Uint8Array, options?: { ifNoneMatch?: "*" }): this {
     if (options?.ifNoneMatch && this.has(key)) throw new HyperslabError("AlreadyExists", `${key}: already exists`);
     return super.set(key, bytes);
   }
 
+  /** Lists the files below a folder. */
   *list(prefix: string): Generator<StoreEntry> {
     for (const [key, bytes] of this) {
       if (key.startsWith(prefix)) yield { key, size: bytes.byteLength };

@@ -7,6 +7,7 @@ export type DataType =
   | "int8" | "int16" | "int32" | "int64" | "uint8" | "uint16" | "uint32" | "uint64" | "float32" | "float64"
   | "bool" | "char" | "blob" | "any" | "geom_wkb" | "geom_wkt" | `string_${string}` | `datetime_${string}` | `time_${string}`;
 
+/** An array of numbers or, for 64-bit integers, of bigint. */
 export type TypedArray =
   | Int8Array | Int16Array | Int32Array | BigInt64Array | Uint8Array | Uint16Array | Uint32Array | BigUint64Array
   | Float32Array | Float64Array;
@@ -69,7 +70,9 @@ export interface RawColumn {
 
 /** The cells of one field. */
 export class Column<T extends DataType = DataType> {
+  /** The name of the field. */
   readonly name: string;
+  /** The type of the values. */
   readonly type: T;
   /** Values per cell, or `"var"` for variable-length cells. */
   readonly cell: number | "var";
@@ -82,6 +85,7 @@ export class Column<T extends DataType = DataType> {
   /** The number of cells. */
   readonly length: number;
 
+  /** @hidden Reads return columns. */
   constructor(raw: RawColumn) {
     const Typed = arrayOf(raw.type);
     const size = Typed.BYTES_PER_ELEMENT;
@@ -113,6 +117,7 @@ export class Column<T extends DataType = DataType> {
     return isText(this.type) ? text(values, this.type, this.cell) : values;
   }
 
+  /** The cells in turn, as `at` returns them. */
   *[Symbol.iterator](): Generator<ValueOf<T>> {
     for (let i = 0; i < this.length; i += 1) yield this.at(i);
   }
@@ -131,7 +136,14 @@ function text(values: TypedArray, type: DataType, cell: number | "var"): string 
 }
 
 /** A column as typed arrays: values, the starts of variable-length cells, and validity. */
-export interface PlainColumn { values: TypedArray; offsets?: Uint32Array | undefined; validity?: Uint8Array | undefined }
+export interface PlainColumn {
+  /** The values of all cells. */
+  values: TypedArray;
+  /** For variable-length cells: where each starts in `values`, and where the last one ends. */
+  offsets?: Uint32Array | undefined;
+  /** For nullable fields: 1 for a value, 0 for null. */
+  validity?: Uint8Array | undefined;
+}
 
 /** The input of a write for a field: a typed array of values, a list of cells with `null` for null, or a column. */
 export type ColumnInput = TypedArray | ArrayLike<Value> | PlainColumn;

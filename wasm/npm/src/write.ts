@@ -7,20 +7,59 @@ import type { Store } from "./store.js";
 import { encode, type ColumnInput, type DataType } from "./values.js";
 import { orderOf, type Chunk, type Order } from "./get.js";
 
-type FilterInput = string | readonly [string, Record<string, unknown>] | { name: string; [option: string]: unknown };
+/** A filter: its name, its name with options, or both in one object. */
+export type FilterInput = string | readonly [string, Record<string, unknown>] | {
+  /** The name of the filter, such as `"zstd"`. */
+  name: string;
+  [option: string]: unknown;
+};
+
+/** A dimension of a new array. */
+export interface DimInput {
+  /** The name of the dimension. */
+  name: string;
+  /** The type of the coordinates. */
+  type: DataType;
+  /** The first and the last coordinate. Dates may be a `Date` or ISO 8601 text. Dimensions of strings have none. */
+  domain?: readonly [unknown, unknown];
+  /** The number of coordinates in a tile. */
+  tile?: number | bigint;
+  /** The filters of the coordinates of sparse arrays, in the order in which writes apply them. */
+  filters?: readonly FilterInput[];
+}
+
+/** An attribute of a new array. */
+export interface AttrInput {
+  /** The name of the attribute. */
+  name: string;
+  /** The type of the values. */
+  type: DataType;
+  /** Values per cell. Default: 1. `"var"` is any number, as for text. */
+  cell?: number | "var";
+  /** Whether cells may be null. Default: false. */
+  nullable?: boolean;
+  /** The value of unwritten cells in dense arrays. Default: the lowest integer, the highest unsigned integer, or NaN. */
+  fill?: unknown;
+  /** The name of an enumeration, if the values are indices into one. */
+  enumeration?: string;
+  /** The filters, such as `"zstd"` or `["zstd", { level: 5 }]`, in the order in which writes apply them. Default: none. */
+  filters?: readonly FilterInput[];
+}
 
 /** The schema of a new array. Other entries that `hyperslab schema` prints are accepted too. */
 export interface SchemaInput {
+  /** Whether every cell of the domain has a value, or only those that were written. */
   type: "dense" | "sparse";
-  dims: readonly { name: string; type: DataType; domain?: readonly [unknown, unknown]; tile?: number | bigint; filters?: readonly FilterInput[] }[];
-  attrs: readonly {
-    name: string; type: DataType; cell?: number | "var"; nullable?: boolean; fill?: unknown; enumeration?: string; filters?: readonly FilterInput[];
-  }[];
+  /** The dimensions, slowest first. In dense arrays, all have the same type: an integer, a date or a time. */
+  dims: readonly DimInput[];
+  /** The attributes: the values of a cell. */
+  attrs: readonly AttrInput[];
   /** Whether several cells of a sparse array may have the same coordinates. */
   allowsDups?: boolean;
   [entry: string]: unknown;
 }
 
+/** The options of {@link create}. */
 export interface CreateOptions {
   /** The path of the array in the store. */
   path?: string;
@@ -33,7 +72,23 @@ export interface CreateOptions {
 /** The types of fields, from their list in a schema. */
 type TypesOf<L extends SchemaInput["attrs"] | SchemaInput["dims"]> = { readonly [Field in L[number] as Field["name"]]: Field["type"] };
 
-/** Creates an array at a URL or in a store, and opens it. `schema` may be the `schema` of another array. */
+/**
+ * Creates an array at a URL or in a store, and opens it. `schema` may be the `schema` of another array.
+ *
+ * Fails with the code `AlreadyExists` if there is an array, and with `InvalidArgument` if the schema is not valid.
+ *
+ * @example
+ * ```js
+ * import { create, MemoryStore, put } from "hyperslab";
+ *
+ * const array = await create(new MemoryStore(), {
+ *   type: "dense",
+ *   dims: [{ name: "y", type: "int32", domain: [0, 99], tile: 10 }, { name: "x", type: "int32", domain: [0, 99], tile: 10 }],
+ *   attrs: [{ name: "temp", type: "float32", filters: ["byteshuffle", ["zstd", { level: 5 }]] }],
+ * });
+ * await put(array, [[0, 9], [0, 9]], new Float32Array(100));
+ * ```
+ */
 export async function create<const S extends SchemaInput>(place: string | URL | Store, schema: S, options?: CreateOptions): Promise<TileArray<TypesOf<S["attrs"]>, TypesOf<S["dims"]>>>;
 export async function create(place: string | URL | Store, schema: StoredSchema, options?: CreateOptions): Promise<TileArray>;
 export async function create(place: string | URL | Store, schema: SchemaInput | StoredSchema, options: CreateOptions = {}): Promise<TileArray> {
@@ -69,6 +124,7 @@ function filter(given: FilterInput): unknown {
   return Array.isArray(given) ? { name: given[0] as string, ...(given[1] as object) } : given;
 }
 
+/** The options of {@link put}. */
 export interface PutOptions extends CallOptions {
   /** The timestamp of the write. Default: now, or just after the latest write if that is up to five seconds ahead of the clock. */
   at?: Timestamp;
@@ -83,7 +139,19 @@ export type PutData = ColumnInput | Chunk | { readonly [field: string]: ColumnIn
 
 /**
  * Writes cells atomically, as one fragment, and returns its name. A dense write fills the selected box. A sparse write
- * has a column for each dimension too.
+ * has a column for each dimension too. The array that was given stays as it is; `array.at(Date.now())` has the write.
+ *
+ * @example
+ * ```js
+ * import { create, MemoryStore, put } from "hyperslab";
+ *
+ * const array = await create(new MemoryStore(), {
+ *   type: "sparse",
+ *   dims: [{ name: "id", type: "int64", domain: [0, 999], tile: 100 }],
+ *   attrs: [{ name: "name", type: "string_utf8", cell: "var" }],
+ * });
+ * await put(array, null, { id: BigInt64Array.of(7n, 9n), name: ["heron", "stork"] });
+ * ```
  */
 export async function put(array: TileArray, selection: Selection, data: PutData, options: PutOptions = {}): Promise<string> {
   const { at, signal } = options;

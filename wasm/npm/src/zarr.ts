@@ -3,11 +3,21 @@ import { mount } from "./mount.js";
 import type { Store } from "./store.js";
 
 /** A byte range from an offset, or the last bytes of a file. */
-export type ZarrRange = { offset: number; length: number } | { suffixLength: number };
+export type ZarrRange = {
+  /** The first byte. */
+  offset: number;
+  /** The number of bytes. */
+  length: number;
+} | {
+  /** The number of bytes at the end of the file. */
+  suffixLength: number;
+};
 
 /** A store for zarrita. Keys start with `/`. */
 export interface ZarrStore {
+  /** The bytes of a file. `undefined` if it does not exist. */
   get(key: `/${string}`, options?: CallOptions): Promise<Uint8Array | undefined>;
+  /** A part of a file. */
   getRange(key: `/${string}`, range: ZarrRange, options?: CallOptions): Promise<Uint8Array | undefined>;
 }
 

@@ -1,4 +1,5 @@
-// Runs the JavaScript of the README and of the book, in Node or in a page, and compares what it logs with what the pages show.
+// Runs the JavaScript of the README, the book and the doc comments, in Node or in a page, and compares what it logs with
+// what the pages show.
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,9 +14,15 @@ import { serve } from "./serve.mjs";
 
 const here = fileURLToPath(new URL("..", import.meta.url));
 const docs = join(here, "../../docs");
-const pages = [join(here, "README.md"), ...(await readdir(docs)).filter((name) => name.endsWith(".md")).map((name) => join(docs, name))];
+const inFolder = async (folder, end) => (await readdir(folder)).filter((name) => name.endsWith(end)).map((name) => join(folder, name));
+const pages = [join(here, "README.md"), ...(await inFolder(docs, ".md")), ...(await inFolder(join(here, "src"), ".ts"))];
 const found = [];
-for (const path of pages) found.push(...blocks(await readFile(path, "utf8")).map((block) => ({ ...block, title: `${path.split("/").at(-1)}:${block.line}` })));
+for (const path of pages) {
+  const text = await readFile(path, "utf8");
+  // Doc comments are pages too.
+  const page = path.endsWith(".ts") ? text.split("\n").map((line) => /^ \* ?(.*)/.exec(line)?.[1] ?? "").join("\n") : text;
+  found.push(...blocks(page).map((block) => ({ ...block, title: `${path.split("/").at(-1)}:${block.line}` })));
+}
 
 /** The server that answers for the hosts of the examples. */
 let server;
@@ -45,7 +52,7 @@ after(async () => {
 async function forwarded(url, request) {
   const query = url.searchParams;
   if (query.has("delimiter")) return listed(query, url.hostname.endsWith("googleapis.com"));
-  const path = url.hostname === "storage.googleapis.com" ? url.pathname.replace(/^\/[^/]*/, "") : url.pathname;
+  const path = /^(storage|minio)\./.test(url.hostname) ? url.pathname.replace(/^\/[^/]*/, "") : url.pathname;
   return realFetch(server.url + path, { headers: request.headers, signal: request.signal });
 }
 
