@@ -2,7 +2,7 @@ import { bucketOf, listAddress, readPage, type Bucket, type Page } from "./bucke
 import { parseListing } from "./core.js";
 import { init } from "./engine.js";
 import { HyperslabError } from "./errors.js";
-import { SingleFlight, Semaphore, RangeCache } from "./ranges.js";
+import { RangeCache, RangeMerger, Semaphore, SingleFlight } from "./ranges.js";
 import type { Store, StoreEntry, StoreOptions } from "./store.js";
 
 /** A finished request. */
@@ -93,6 +93,7 @@ export class HttpStore implements Store {
   private readonly bucket: Bucket | undefined;
   private readonly cache: RangeCache;
   private readonly requests = new SingleFlight<Part | undefined>();
+  private readonly merger = new RangeMerger();
   private readonly gate: Semaphore;
   /** Whether the server sends whole files. All readers of a file then share one request. */
   private ignoresRanges = false;
@@ -123,12 +124,13 @@ export class HttpStore implements Store {
     if (start === end) return new Uint8Array();
     const held = this.cache.get(key, start, end);
     if (held) return held;
-    const id = this.ignoresRanges ? `${key} whole` : `${key} ${start}-${end}`;
+    const [first, last] = await this.merger.around(key, start, end);
+    const id = this.ignoresRanges ? `${key} whole` : `${key} ${first}-${last}`;
     const part = await this.requests.join(id, signal, async (signal) => {
-      const answer = await this.request(this.address(key), { range: [start, end - 1], bytesMax: end - start }, signal);
+      const answer = await this.request(this.address(key), { range: [first, last - 1], bytesMax: last - first }, signal);
       if (!answer) return undefined;
       this.ignoresRanges = answer.status !== 206;
-      const part = { start: this.ignoresRanges ? 0 : start, data: answer.body };
+      const part = { start: this.ignoresRanges ? 0 : first, data: answer.body };
       this.cache.put(key, part.start, part.data, this.ignoresRanges);
       return part;
     });

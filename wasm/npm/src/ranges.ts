@@ -1,4 +1,4 @@
-// A cache of byte ranges, and requests in flight.
+// A cache of byte ranges, requests in flight, and the merging of ranges.
 
 /** An LRU cache of byte ranges, with a size limit in bytes. */
 export class RangeCache {
@@ -84,6 +84,39 @@ function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
     signal.addEventListener("abort", stop, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
   });
+}
+
+/** The gap that is cheaper to read than to split into two requests, and the largest merged range, in bytes. The engine merges the ranges of one read by the same limits. */
+const GAP_BYTES = 2 ** 15;
+const MERGED_BYTES_MAX = 2 ** 22;
+
+type ByteRange = readonly [start: number, end: number];
+
+/** Merges ranges of a file that several reads request in the same turn. */
+export class RangeMerger {
+  private readonly files = new Map<string, { asked: ByteRange[]; merged?: ByteRange[] }>();
+
+  /** The range to request for the bytes from `start` to `end`. */
+  async around(key: string, start: number, end: number): Promise<ByteRange> {
+    const file = this.files.get(key) ?? { asked: [] };
+    this.files.set(key, file);
+    file.asked.push([start, end]);
+    await Promise.resolve();
+    if (this.files.get(key) === file) this.files.delete(key);
+    file.merged ??= merged(file.asked);
+    return file.merged.find(([from, to]) => from <= start && end <= to) ?? [start, end];
+  }
+}
+
+function merged(ranges: readonly ByteRange[]): ByteRange[] {
+  const found: ByteRange[] = [];
+  for (const [start, end] of [...ranges].sort(([a], [b]) => a - b)) {
+    const last = found.at(-1);
+    const joined = last && Math.max(last[1], end);
+    if (last && joined !== undefined && start <= last[1] + GAP_BYTES && (joined === last[1] || joined - last[0] <= MERGED_BYTES_MAX)) found[found.length - 1] = [last[0], joined];
+    else found.push([start, end]);
+  }
+  return found;
 }
 
 /** Limits concurrent work to `max`; more work waits in order. */

@@ -11,8 +11,8 @@ export interface Slice {
   readonly start: Coordinate | null;
   /** The end; `null` is the end of the domain. */
   readonly stop: Coordinate | null;
-  /** The distance between selected coordinates; 1 selects all. */
-  readonly step: number;
+  /** The distance between selected coordinates; 1 or `null`, as in slices of zarrita, selects all. */
+  readonly step: number | null;
 }
 
 /**
@@ -42,9 +42,9 @@ type End = number | bigint;
 type Dims = readonly { readonly name: string; readonly type: string; readonly domain?: readonly [End, End] }[];
 
 /** The first coordinate from `low` on that is whole steps after `start`. */
-function firstFrom(low: End, start: End, step: number): End {
+function firstFrom(low: End, start: End, step: number | null): End {
   const missing = BigInt(low) - BigInt(start);
-  const steps = Number.isSafeInteger(step) && step > 0 ? BigInt(step) : 1n;
+  const steps = step !== null && Number.isSafeInteger(step) && step > 0 ? BigInt(step) : 1n;
   const first = BigInt(low) + (steps - (missing % steps)) % steps;
   return typeof low === "bigint" ? first : Number(first);
 }
@@ -99,7 +99,7 @@ function axis(given: AxisSelection | undefined, dim: Dims[number] | undefined): 
   if (Array.isArray(given)) return { range: given.map((end) => value(end, dim)) };
   if (typeof given === "object" && "step" in given) {
     refuseRounded("a step", given.step);
-    return { from: value(given.start, dim), until: value(given.stop, dim), step: given.step };
+    return { from: value(given.start, dim), until: value(given.stop, dim), step: given.step ?? 1 };
   }
   return { at: value(given as Coordinate, dim) };
 }

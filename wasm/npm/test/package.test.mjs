@@ -264,7 +264,7 @@ test("the package stays small", async () => {
   console.log(`# brotli: core ${core}, write ${write}, view ${view}, codecs ${codecs}, more ${extra}; gzip: shell ${shell}, pool ${more}`);
   assert.ok(core <= 463_000, `${core} bytes of wasm to read`);
   assert.ok(core + write + view + codecs + extra <= 1_003_000, `${core + write + view + codecs + extra} bytes of wasm`);
-  assert.ok(shell <= 23_700, `${shell} bytes of JavaScript`);
+  assert.ok(shell <= 24_200, `${shell} bytes of JavaScript`);
   assert.ok(pool.length === 5 && more <= 4_330, `${more} bytes of JavaScript for ${pool}`);
 });
 
