@@ -1,7 +1,7 @@
 //! Generates the JavaScript bindings of the engine's WebAssembly, and splits it: `hyperslab-bindgen FILE.wasm FOLDER`.
 //!
-//! Writes `core.js`, its TypeScript declarations, `core.wasm` and the parts of the engine to the folder. The file must
-//! be linked with `--emit-relocs`. The optional third argument is a CSV file to write the size of each part's code to.
+//! Writes `core.js`, its TypeScript declarations, `core.wasm` and the parts of the engine to the folder. `core.js` also has
+//! the tables of the parts. The file must be linked with `--emit-relocs`. The optional third argument is a CSV file to write the size of each part's code to.
 
 mod links;
 mod parts;
@@ -47,8 +47,12 @@ fn main() -> anyhow::Result<()> {
         fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))
     };
     fs::create_dir_all(folder)?;
-    write("core.js", output.js().as_bytes())?;
-    write("core.d.ts", output.ts().unwrap_or_default().as_bytes())?;
+    let (code, types) = parts::tables();
+    write("core.js", (output.js().to_owned() + &code).as_bytes())?;
+    write(
+        "core.d.ts",
+        (output.ts().unwrap_or_default().to_owned() + &types).as_bytes(),
+    )?;
     write("core.wasm", &split.core)?;
     for (part, bytes) in parts.iter().zip(&split.parts) {
         write(&format!("{}.wasm", part.name), bytes)?;

@@ -10,7 +10,7 @@ use crate::links::Links;
 pub(crate) struct Part {
     /// The name of its file.
     pub(crate) name: &'static str,
-    /// The parts that are loaded before it. `NEEDS` in `npm/src/engine.ts` has the same list.
+    /// The parts that are loaded before it.
     needs: &'static [&'static str],
     /// The functions through which it is entered.
     pub(crate) entries: BTreeSet<String>,
@@ -46,7 +46,12 @@ const PARTS: [(&str, &[&str], &[&str]); 4] = [
     (
         "view",
         &["more"],
-        &["rawview_", "rawarray_view", "rawstore_view", "__wbg_rawview_free"],
+        &[
+            "rawview_",
+            "rawarray_view",
+            "rawstore_view",
+            "__wbg_rawview_free",
+        ],
     ),
     (
         "codecs",
@@ -87,6 +92,27 @@ pub(crate) fn parts(links: &Links) -> anyhow::Result<Vec<Part>> {
         parts.push(Part { name, needs, entries });
     }
     Ok(parts)
+}
+
+/// The tables that `npm/src/engine.ts` and `npm/src/parts.ts` use, as JavaScript and as TypeScript declarations: what
+/// each part needs, and the methods of arrays and stores that enter it.
+pub(crate) fn tables() -> (String, String) {
+    let list = |names: &mut dyn Iterator<Item = &str>| names.map(|name| format!("{name:?},")).collect::<String>();
+    let (mut needs, mut methods) = (String::new(), String::new());
+    for (part, needed, entries) in PARTS {
+        let method = |entry: &&'static str| entry.strip_prefix("rawarray_").or(entry.strip_prefix("rawstore_"));
+        needs += &format!("{part}:[{}],", list(&mut needed.iter().copied()));
+        methods += &format!("{part}:[{}],", list(&mut entries.iter().filter_map(method)));
+    }
+    let names = PARTS.map(|(part, ..)| format!("{part:?}")).join(" | ");
+    (
+        format!("export const partNeeds={{{needs}}},partMethods={{{methods}}};\n"),
+        format!(
+            "type OnDemand = {names};\n\
+             export const partNeeds: {{ readonly [part in OnDemand]: readonly OnDemand[] }};\n\
+             export const partMethods: {{ readonly [part in OnDemand]: readonly string[] }};\n"
+        ),
+    )
 }
 
 /// The functions and data of each part: those that only its entries use. The core has all others.

@@ -1,5 +1,5 @@
 // Loads the engine when it is first needed, and its parts when they are.
-import start, { codecsLoaded, type InitOutput } from "./core.js";
+import start, { codecsLoaded, partNeeds, type InitOutput } from "./core.js";
 import { compiled, located } from "./compile.js";
 import { HyperslabError, type ErrorCode } from "./errors.js";
 import { loadBefore } from "./parts.js";
@@ -29,8 +29,6 @@ let given: WasmSources = {};
 let running: Promise<InitOutput> | undefined;
 const modules = new Map<Part, Promise<WebAssembly.Module>>();
 const parts = new Map<Part, Promise<WebAssembly.Exports>>();
-/** What a part needs is loaded before it. */
-const NEEDS: { readonly [part in Part]?: readonly Exclude<Part, "core">[] } = { write: ["more"], view: ["more"] };
 
 /** Sets where the files are if {@link init} does not say it. @internal */
 export function provideWasm(sources: Locate): void {
@@ -76,7 +74,8 @@ async function run(): Promise<InitOutput> {
 export async function loadPart(part: Exclude<Part, "core">): Promise<WebAssembly.Exports> {
   return remembered(parts, part, async () => {
     await init();
-    const needs = NEEDS[part] ?? [];
+    // What a part needs is loaded before it.
+    const needs = partNeeds[part];
     const [module, ...exports] = await Promise.all([moduleOf(part), ...needs.map(loadPart)]);
     // The parts use the memory and the functions of the core, and fill in its table.
     const given = Object.fromEntries([["core", await running], ...needs.map((name, i) => [name, exports[i]])]) as WebAssembly.Imports;

@@ -1,12 +1,9 @@
 // The parts of the engine that its methods need.
-import { RawArray, RawStore } from "./core.js";
+import { partMethods, RawArray, RawStore } from "./core.js";
 import type { Part } from "./engine.js";
 
 type Load = (part: Exclude<Part, "core">) => Promise<unknown>;
 type Method = (this: unknown, ...args: unknown[]) => unknown;
-
-const WRITE = ["consolidate", "countDeleted", "create", "deleteCells", "index", "put", "vacuum", "writeTime"];
-const MORE = ["count", "kind", "members"];
 
 /** Makes the methods of arrays and stores load what they need before they start. */
 export function loadBefore(load: Load): void {
@@ -16,14 +13,14 @@ export function loadBefore(load: Load): void {
       const own = methods[name];
       if (own) methods[name] = make(own);
     };
-    const first = (...parts: Parameters<Load>[0][]) => (own: Method): Method => async function (...args) {
-      await Promise.all(parts.map(load));
-      return own.apply(this, args);
-    };
-    // A write may need a codec that no open array uses.
-    for (const name of WRITE) wrap(name, first("write", "codecs"));
-    for (const name of MORE) wrap(name, first("more"));
-    wrap("view", first("view", "codecs"));
+    for (const [part, names] of Object.entries(partMethods) as [Parameters<Load>[0], readonly string[]][]) {
+      // A write or a view may need a codec that no open array uses.
+      const first = part === "more" ? [part] : [part, "codecs" as const];
+      for (const name of names) wrap(name, (own) => async function (...args) {
+        await Promise.all(first.map(load));
+        return own.apply(this, args);
+      });
+    }
     for (const name of ["get", "put"]) wrap(name, (own) => async function (...args) {
       // The selection is a JSON string: text in the grammar of the mount.
       if (typeof args[0] === "string" && args[0].startsWith('"')) await load("more");
