@@ -216,7 +216,7 @@ impl RawArray {
         seed: Vec<u8>,
     ) -> Result<String, JsValue> {
         let work = async {
-            let columns = columns::from_js(&columns, self.array.schema())?;
+            let columns = columns::from_js(&columns, &self.array).await?;
             let region = match selection {
                 Some(json) => Some(self.written_box(&json).await?),
                 None => None,
@@ -235,7 +235,8 @@ impl RawArray {
 }
 
 impl RawArray {
-    async fn written_box(&self, json: &str) -> Result<Vec<ScalarRange>> {
+    /// The box of a dense write.
+    pub(crate) async fn written_box(&self, json: &str) -> Result<Vec<ScalarRange>> {
         let selection = select::selection(json, &self.array).await?;
         let plain = |axis: hyperslab::internals::view::selection::Axis| match axis.range {
             Some(range) if axis.step == 1 => Ok(range),
@@ -266,7 +267,12 @@ impl RawBatches {
     }
 }
 
-fn query(fields: Option<Vec<String>>, region: Region, order: &str, condition: Option<String>) -> Result<Query> {
+pub(crate) fn query(
+    fields: Option<Vec<String>>,
+    region: Region,
+    order: &str,
+    condition: Option<String>,
+) -> Result<Query> {
     let condition = condition.map(|text| text.parse::<Condition>()).transpose()?;
     Ok(Query {
         fields,

@@ -1,7 +1,10 @@
 //! Converts columns between Rust and JavaScript. Both sides keep them as little-endian bytes.
 
-use hyperslab::schema::Schema;
-use hyperslab::{CellCount, Column, Datatype, Error, Result};
+use std::collections::HashMap;
+
+use hyperslab::internals::calendar;
+use hyperslab::schema::{Attribute, Dimension, Schema};
+use hyperslab::{CellCount, Column, Datatype, Error, Result, Scalar};
 use js_sys::{Array, Object, Reflect, Uint8Array, Uint32Array};
 use wasm_bindgen::{JsCast, JsValue};
 
@@ -55,20 +58,27 @@ pub(crate) fn all_to_js(columns: &[(String, Column)], out: Option<Uint8Array>) -
     Ok(Array::of1(&with_data(name, column, &out)?))
 }
 
-/// The columns of a write: `[{name, data, offsets?, validity?}]`. Types come from the schema.
-pub(crate) fn from_js(columns: &Array, schema: &Schema) -> Result<Vec<(String, Column)>> {
-    columns.iter().map(|value| one_from_js(&value, schema)).collect()
+/// The columns of a write: `[{name, data, offsets?, validity?, isText?}]`. Types come from the schema. With `isText`, the
+/// cells are UTF-8: labels of the attribute's enumeration, or dates.
+pub(crate) async fn from_js(columns: &Array, array: &hyperslab::Array) -> Result<Vec<(String, Column)>> {
+    let mut out = Vec::new();
+    for value in columns.iter() {
+        out.push(one_from_js(&value, array).await?);
+    }
+    Ok(out)
 }
 
-fn one_from_js(value: &JsValue, schema: &Schema) -> Result<(String, Column)> {
+async fn one_from_js(value: &JsValue, array: &hyperslab::Array) -> Result<(String, Column)> {
     let get = |name: &str| Reflect::get(value, &name.into()).unwrap_or(JsValue::UNDEFINED);
     let name = get("name").as_string().unwrap_or_default();
-    let (datatype, cell) = field(schema, &name)?;
+    let field = FieldType::of(array.schema(), &name)?;
     let data = get("data")
         .dyn_into::<Uint8Array>()
         .map_err(|_| Error::invalid(format!("'{name}' has no data")))?;
     let offsets = get("offsets").dyn_into::<Uint32Array>().ok();
     let validity = get("validity").dyn_into::<Uint8Array>().ok();
+    let is_text = get("isText").is_truthy();
+    let cell = if is_text { CellCount::Var } else { field.cell };
     if offsets.is_some() != cell.is_var() {
         let what = if cell.is_var() {
             "variable-length cells; give an array of cells, or `offsets`"
@@ -78,29 +88,102 @@ fn one_from_js(value: &JsValue, schema: &Schema) -> Result<(String, Column)> {
         return Err(Error::invalid(format!("'{name}' has {what}")));
     }
     let column = Column {
-        datatype,
+        datatype: if is_text { Datatype::StringUtf8 } else { field.datatype },
         cell,
         data: data.to_vec(),
         offsets: offsets.map(|o| o.to_vec().into_iter().map(u64::from).collect()),
         validity: validity.map(|v| v.to_vec()),
     };
     column.check(&name)?;
+    let column = match field.enumeration {
+        _ if !is_text => column,
+        Some(_) => from_labels(&name, &field, &column, array).await?,
+        None => from_dates(&name, &field, &column)?,
+    };
     Ok((name, column))
 }
 
-/// The type of a dimension or an attribute, and its number of values per cell.
-fn field(schema: &Schema, name: &str) -> Result<(Datatype, CellCount)> {
-    if let Some((_, attribute)) = schema.attribute(name) {
-        return Ok((attribute.datatype, attribute.cell));
+/// The type of the cells of a field.
+struct FieldType {
+    datatype: Datatype,
+    /// Values per cell.
+    cell: CellCount,
+    enumeration: Option<String>,
+}
+
+impl FieldType {
+    fn of(schema: &Schema, name: &str) -> Result<Self> {
+        let of_attribute = |a: &Attribute| Self {
+            datatype: a.datatype,
+            cell: a.cell,
+            enumeration: a.enumeration.clone(),
+        };
+        let of_dimension = |d: &Dimension| Self {
+            datatype: d.datatype,
+            cell: d.cell,
+            enumeration: None,
+        };
+        let attribute = schema.attribute(name).map(|(_, a)| of_attribute(a));
+        let found = attribute.or_else(|| schema.dimension(name).map(|(_, d)| of_dimension(d)));
+        found.ok_or_else(|| {
+            let names: Vec<&str> = schema.attributes.iter().map(|a| a.name.as_str()).collect();
+            let why = format!("there is no field '{name}'; the attributes are {}", names.join(", "));
+            Error::invalid(why)
+        })
     }
-    if let Some((_, dimension)) = schema.dimension(name) {
-        return Ok((dimension.datatype, dimension.cell));
+
+    /// A column of one number per cell. Null cells are 0.
+    fn column(&self, texts: &Column, number: impl Fn(&[u8]) -> Result<i128>) -> Result<Column> {
+        let mut data = Vec::with_capacity(texts.len() * self.datatype.size());
+        for i in 0..texts.len() {
+            let is_null = texts.validity.as_ref().is_some_and(|v| v.get(i) == Some(&0));
+            let found = if is_null { 0 } else { number(texts.cell(i))? };
+            let value = Scalar::from_i128(self.datatype, found);
+            let value = value.ok_or_else(|| Error::invalid(format!("{found} does not fit {}", self.datatype)))?;
+            data.extend(value.to_le_bytes());
+        }
+        Ok(Column {
+            datatype: self.datatype,
+            cell: CellCount::ONE,
+            data,
+            offsets: None,
+            validity: texts.validity.clone(),
+        })
     }
-    let names: Vec<&str> = schema.attributes.iter().map(|a| a.name.as_str()).collect();
-    Err(Error::invalid(format!(
-        "there is no field '{name}'; the attributes are {}",
-        names.join(", ")
-    )))
+}
+
+/// The indices of labels in the attribute's enumeration.
+async fn from_labels(name: &str, field: &FieldType, texts: &Column, array: &hyperslab::Array) -> Result<Column> {
+    let enumeration = array.enumeration(name).await?;
+    let values = &enumeration.values;
+    if !values.datatype.is_string() || values.datatype.size() != 1 {
+        let why = format!(
+            "the enumeration of '{name}' has values of {}; give indices",
+            values.datatype
+        );
+        return Err(Error::invalid(why));
+    }
+    let indices: HashMap<&[u8], usize> = (0..values.len()).map(|i| (values.cell(i), i)).collect();
+    field.column(texts, |label| {
+        let found = indices.get(label).and_then(|&i| i128::try_from(i).ok());
+        found.ok_or_else(|| {
+            let (label, own) = (String::from_utf8_lossy(label), &enumeration.name);
+            let add = format!("evolve(array, {{ extendEnumerations: {{ {own:?}: [{label:?}] }} }})");
+            Error::invalid(format!(
+                "'{name}': its enumeration '{own}' has no value '{label}'; add it with {add}"
+            ))
+        })
+    })
+}
+
+/// The dates that texts describe, in the field's unit. A period such as `2020-03` is its first tick.
+fn from_dates(name: &str, field: &FieldType, texts: &Column) -> Result<Column> {
+    field.column(texts, |text| {
+        let found = calendar::parse(&String::from_utf8_lossy(text), field.datatype);
+        found
+            .map(|(first, _)| first.into())
+            .map_err(|why| Error::invalid(format!("'{name}': {why}")))
+    })
 }
 
 pub(crate) fn set(object: &Object, name: &str, value: &JsValue) {

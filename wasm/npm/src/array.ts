@@ -117,21 +117,27 @@ export interface StoredSchema {
   readonly [entry: string]: unknown;
 }
 
-/** A snapshot of an array. To see later writes, use {@link TileArray.at} or `open`. */
+/**
+ * A snapshot of an array. Changes that are made with it show in it at once, unless it is open as of a time. To see other
+ * writes, use {@link TileArray.at} or `open`.
+ */
 export class TileArray<A extends object = Fields, D extends object = Fields> {
   /** @hidden The types of the attributes and of the dimensions, for the compiler alone. */
   declare readonly types?: { readonly attributes: A; readonly dimensions: D };
   /** Whether every cell of the domain has a value, or only those that were written. */
-  readonly kind: "dense" | "sparse";
+  readonly kind!: "dense" | "sparse";
   /** The dimensions, slowest first. */
-  readonly dims: readonly Dim[];
+  readonly dims!: readonly Dim[];
   /** The attributes: the values of a cell. */
-  readonly attrs: readonly Attr[];
+  readonly attrs!: readonly Attr[];
   /** The number of cells along each dimension of a dense array, in its `domain`. Empty for sparse arrays. */
-  readonly shape: readonly number[];
+  readonly shape!: readonly number[];
 
   /** The engine's array. @internal */
-  readonly raw: EngineArray;
+  readonly raw!: EngineArray;
+
+  /** The number of times that this was read again after a change, and the latest of them that it shows. */
+  private readonly rereads = { begun: 0, shown: 0 };
 
   private constructor(
     raw: EngineArray,
@@ -139,14 +145,39 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
     readonly store: Store,
     /** The array's path in the store. */
     readonly path: string,
-    private readonly key: Uint8Array | undefined,
+    /** @internal */
+    readonly key: Uint8Array | undefined,
     private readonly pool: Pooled | undefined,
+    /** Whether it is open as of a time. */
+    private readonly isFixed: boolean,
   ) {
-    this.raw = raw;
-    this.dims = (JSON.parse(raw.dims()) as RawDim[]).map(dim);
-    this.attrs = (JSON.parse(raw.attrs()) as (Attr & { enumeration: string | null })[]).map(attr);
-    this.kind = this.schema.type;
-    this.shape = this.kind === "dense" ? this.dims.map(({ domain }) => (domain ? Number(BigInt(domain[1]) - BigInt(domain[0])) + 1 : 0)) : [];
+    this.show(raw);
+  }
+
+  private show(raw: EngineArray): void {
+    const dims = (JSON.parse(raw.dims()) as RawDim[]).map(dim);
+    const attrs = (JSON.parse(raw.attrs()) as (Attr & { enumeration: string | null })[]).map(attr);
+    const { type: kind } = JSON.parse(raw.schema()) as StoredSchema;
+    const shape = kind === "dense" ? dims.map(({ domain }) => (domain ? Number(BigInt(domain[1]) - BigInt(domain[0])) + 1 : 0)) : [];
+    Object.assign(this, { raw, kind, dims, attrs, shape });
+  }
+
+  /** Shows a change that was made at `time`, unless this is open as of a time. Returns the fragment called `name`. @internal */
+  async changed(time: number, name?: string): Promise<FragmentInfo | undefined> {
+    if (this.isFixed && name === undefined) return undefined;
+    const mine = (this.rereads.begun += 1);
+    try {
+      const raw = await call(undefined, () => (this.isFixed ? this.raw.at(time, time) : this.raw.at(0, Math.max(time, Date.now()))));
+      // Of reads that overlap, the one that began last has seen the changes of all.
+      if (!this.isFixed && mine > this.rereads.shown) {
+        this.rereads.shown = mine;
+        this.show(raw);
+      }
+      return this.fragmentsOf(raw).find((fragment) => fragment.name === name);
+    } catch (error) {
+      const { code = "Io", message } = error as HyperslabError;
+      throw new HyperslabError(code, `the array was changed, so do not repeat the call, but reading it again failed: ${message}; open the array again`, { cause: error });
+    }
   }
 
   /** @internal */
@@ -155,7 +186,7 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
     const { pool, signal } = options;
     const key = keyOf(options.key);
     const raw = await within(store, signal, async (aborted) => engineOf(store, pool).open(path, start, end, key, aborted));
-    return new TileArray<A>(raw, store, path, key, pool);
+    return new TileArray<A>(raw, store, path, key, pool, options.at !== undefined);
   }
 
   /**
@@ -176,12 +207,16 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
   async at(at: Timestamp | readonly [Timestamp, Timestamp], { signal }: CallOptions = {}): Promise<TileArray<A, D>> {
     const [start, end] = timeRange(at);
     const raw = await call(signal, (aborted) => this.raw.at(start, end, aborted));
-    return new TileArray(raw, this.store, this.path, this.key, this.pool);
+    return new TileArray(raw, this.store, this.path, this.key, this.pool, true);
   }
 
   /** The visible fragments, oldest first. */
   fragments(): FragmentInfo[] {
-    const found = JSON.parse(this.raw.fragments()) as (FragmentInfo & { nonEmptyDomain: RawRange[] | null })[];
+    return this.fragmentsOf(this.raw);
+  }
+
+  private fragmentsOf(raw: EngineArray): FragmentInfo[] {
+    const found = JSON.parse(raw.fragments()) as (FragmentInfo & { nonEmptyDomain: RawRange[] | null })[];
     return found.map((f) => ({ ...f, nonEmptyDomain: f.nonEmptyDomain && this.ranges(f.nonEmptyDomain) }));
   }
 

@@ -37,7 +37,9 @@ export async function deleteCells(array: TileArray, where: string, { at, dryRun 
     return { cells: Object.values(fragments).reduce((all, cells) => all + cells, 0), fragments };
   }
   if (at === undefined) await waitUntil(time);
-  return call(undefined, () => array.raw.deleteCells(where, time, seed()));
+  const name = await call(undefined, () => array.raw.deleteCells(where, time, seed()));
+  await array.changed(time);
+  return name;
 }
 
 /** The options of {@link consolidate}. */
@@ -57,7 +59,9 @@ export interface ConsolidateOptions {
 export async function consolidate(array: TileArray, { mode = "fragments", at = Date.now(), amplification = 1 }: ConsolidateOptions = {}): Promise<string[]> {
   if (!(amplification >= 1)) throw new HyperslabError("InvalidArgument", `amplification must be at least 1, not ${amplification}`);
   const then = await array.at(at);
-  return call(undefined, () => then.raw.consolidate(mode, amplification, seed()));
+  const names = await call(undefined, () => then.raw.consolidate(mode, amplification, seed()));
+  await array.changed(0);
+  return names;
 }
 
 /** The options of {@link vacuum}. */
@@ -66,8 +70,10 @@ export interface VacuumOptions {
   mode?: Mode;
 }
 
-/** Removes the files that {@link consolidate} replaced, and returns their paths. Open arrays must be opened again. */
+/** Removes the files that {@link consolidate} replaced, and returns their paths. Other open arrays must be opened again. */
 export async function vacuum(array: TileArray, { mode = "fragments" }: VacuumOptions = {}): Promise<string[]> {
   const now = await array.at(Date.now());
-  return call(undefined, () => now.raw.vacuum(mode, seed()));
+  const paths = await call(undefined, () => now.raw.vacuum(mode, seed()));
+  await array.changed(0);
+  return paths;
 }

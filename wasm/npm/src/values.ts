@@ -52,6 +52,13 @@ export function arrayOf(type: DataType): Constructor {
   return PLAIN[type] ?? (Uint8Array as unknown as Constructor);
 }
 
+/** The type of the values of a typed array. */
+export function typeOf(values: TypedArray): DataType {
+  const type = { Uint8Array: "uint8", Uint8ClampedArray: "uint8", BigInt64Array: "int64", BigUint64Array: "uint64" } as Record<string, DataType>;
+  const name = values[Symbol.toStringTag];
+  return type[name] ?? (name.replace("Array", "").toLowerCase() as DataType);
+}
+
 export function isText(type: DataType): boolean {
   return type === "char" || type === "geom_wkt" || type.startsWith("string_");
 }
@@ -145,14 +152,20 @@ export interface PlainColumn {
   validity?: Uint8Array | undefined;
 }
 
-/** The input of a write for a field: a typed array of values, a list of cells with `null` for null, or a column. */
-export type ColumnInput = TypedArray | ArrayLike<Value> | PlainColumn;
+/**
+ * The input of a write for a field: a typed array of values, a list of cells with `null` for null, or a column. Text is
+ * for text fields, for the labels of enumerations, and for dates, which may also be a `Date`.
+ */
+export type ColumnInput = TypedArray | ArrayLike<Value | Date> | PlainColumn;
 
-/** A column as the engine takes it. */
-export interface RawInput { name: string; data: Uint8Array; offsets?: Uint32Array; validity?: Uint8Array }
+/** A column as the engine takes it. With `isText`, the cells are labels of the field's enumeration, or dates. */
+export interface RawInput { name: string; data: Uint8Array; offsets?: Uint32Array; validity?: Uint8Array; isText?: boolean }
+
+/** A dimension or an attribute to write. */
+interface InputField { type: DataType; cell: number | "var"; nullable?: boolean; enumeration?: string }
 
 /** Encodes a column for the engine. */
-export function encode(name: string, field: { type: DataType; cell: number | "var"; nullable?: boolean }, input: ColumnInput): RawInput {
+export function encode(name: string, field: InputField, input: ColumnInput): RawInput {
   const Typed = arrayOf(field.type);
   const size = Typed.BYTES_PER_ELEMENT;
   const plain = plainColumn(field.cell, input);
@@ -163,10 +176,23 @@ export function encode(name: string, field: { type: DataType; cell: number | "va
     const cells = offsets ? offsets.length - 1 : values.length / Number(field.cell);
     return { name, data, ...(offsets ? { offsets } : {}), ...valid(field, validity, cells) };
   }
-  return encodeCells(name, field, Array.from(input as ArrayLike<Value>));
+  const cells = Array.from(input as ArrayLike<Value | Date>);
+  const isText = (cell: Value | Date) => typeof cell === "string" || cell instanceof Date;
+  const takesText = field.cell === 1 && (field.enumeration !== undefined || field.type.startsWith("datetime_"));
+  if (!takesText || !cells.some(isText)) return encodeCells(name, field, cells as Value[]);
+  const what = field.enumeration === undefined ? "Dates and their text" : "labels";
+  const other = cells.findIndex((cell) => !isText(cell) && cell !== null && cell !== undefined);
+  if (other >= 0) throw new HyperslabError("InvalidArgument", `'${name}' has both ${what} and other values, such as cell ${other}; give only one kind`);
+  const texts = cells.map((cell, i) => (cell instanceof Date ? isoText(name, cell, i) : cell) as Value);
+  return { ...encodeCells(name, { type: "string_utf8", cell: "var", nullable: field.nullable ?? false }, texts), isText: true };
 }
 
-function encodeCells(name: string, field: { type: DataType; cell: number | "var"; nullable?: boolean }, cells: Value[]): RawInput {
+function isoText(name: string, date: Date, i: number): string {
+  if (!Number.isNaN(date.getTime())) return date.toISOString();
+  throw new HyperslabError("InvalidArgument", `'${name}': cell ${i} is an invalid Date`);
+}
+
+function encodeCells(name: string, field: InputField, cells: Value[]): RawInput {
   const Typed = arrayOf(field.type);
   const size = Typed.BYTES_PER_ELEMENT;
   const width = field.cell === "var" ? undefined : field.cell * size;

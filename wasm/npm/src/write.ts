@@ -1,10 +1,10 @@
-import { changeTimestamp, keyOf, open, rawStore, waitUntil, seed, storeOf, within, writeTimestamp, type CallOptions, type StoredSchema, type Timestamp, type TileArray } from "./array.js";
+import { changeTimestamp, keyOf, open, rawStore, waitUntil, seed, storeOf, within, writeTimestamp, type CallOptions, type FragmentInfo, type StoredSchema, type Timestamp, type TileArray } from "./array.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
-import { refuseRounded } from "./exact.js";
+import { refuseRoundedIn } from "./exact.js";
 import { selectionJson, type Selection } from "./select.js";
 import type { Store } from "./store.js";
-import { encode, type ColumnInput, type DataType } from "./values.js";
+import { encode, type ColumnInput, type DataType, type RawInput } from "./values.js";
 import { orderOf, type Chunk, type Order } from "./get.js";
 
 /** A filter: its name, its name with options, or both in one object. */
@@ -70,7 +70,7 @@ export interface CreateOptions {
 }
 
 /** The types of fields, from their list in a schema. */
-type TypesOf<L extends SchemaInput["attrs"] | SchemaInput["dims"]> = { readonly [Field in L[number] as Field["name"]]: Field["type"] };
+export type TypesOf<L extends SchemaInput["attrs"] | SchemaInput["dims"]> = { readonly [Field in L[number] as Field["name"]]: Field["type"] };
 
 /**
  * Creates an array at a URL or in a store, and opens it. `schema` may be the `schema` of another array.
@@ -95,29 +95,23 @@ export async function create(place: string | URL | Store, schema: SchemaInput | 
   const { path = "", at = Date.now() } = options;
   const key = keyOf(options.key);
   const store = storeOf(place);
-  const json = JSON.stringify(schemaJson(schema), (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value));
+  refuseRoundedIn(schema, "schema");
+  const json = schemaText("dimensions" in schema ? schema : plainSchema(schema as SchemaInput));
   await within(store, undefined, async () => rawStore(store).create(path, json, writeTimestamp(at), seed(), key));
   return open(store, { path, ...(key ? { key } : {}) });
 }
 
-/** Refuses rounded integers anywhere in the schema, such as in domains, tiles, fill values and enumerations. */
-function refuseRoundedIn(entry: unknown, path: string, type?: unknown): void {
-  if (typeof entry === "number" && !String(type).startsWith("float")) refuseRounded(path, entry);
-  if (typeof entry !== "object" || entry === null) return;
-  const own = Object.hasOwn(entry, "type") ? (entry as { type: unknown }).type : type;
-  for (const [name, value] of Object.entries(entry)) refuseRoundedIn(value, `${path}.${name}`, own);
+/** A schema as JSON. @internal */
+export function schemaText(schema: object): string {
+  return JSON.stringify(schema, (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value));
 }
 
-function schemaJson(schema: SchemaInput | StoredSchema): object {
-  refuseRoundedIn(schema, "schema");
-  if ("dimensions" in schema) return schema;
-  const { dims, attrs, allowsDups, ...rest } = schema as SchemaInput;
+/** A schema as the engine takes it. @internal */
+export function plainSchema({ dims, attrs, allowsDups, ...rest }: SchemaInput): { attributes: object[]; [entry: string]: unknown } {
   if (!Array.isArray(dims) || !Array.isArray(attrs)) throw new HyperslabError("InvalidArgument", "a schema needs the lists `dims` and `attrs`");
   const filtered = <T extends { filters?: readonly FilterInput[] }>(field: T) =>
     field.filters ? { ...field, filters: field.filters.map(filter) } : field;
-  const dated = (v: unknown) => (v instanceof Date ? v.toISOString() : v);
-  const dimensions = dims.map((d) => filtered(d.domain ? { ...d, domain: d.domain.map(dated) as [unknown, unknown] } : d));
-  return { ...rest, dimensions, attributes: attrs.map(filtered), ...(allowsDups === undefined ? {} : { allows_duplicates: allowsDups }) };
+  return { ...rest, dimensions: dims.map(filtered), attributes: attrs.map(filtered), ...(allowsDups === undefined ? {} : { allows_duplicates: allowsDups }) };
 }
 
 function filter(given: FilterInput): unknown {
@@ -138,8 +132,9 @@ export interface PutOptions extends CallOptions {
 export type PutData = ColumnInput | Chunk | { readonly [field: string]: ColumnInput | Chunk };
 
 /**
- * Writes cells atomically, as one fragment, and returns its name. A dense write fills the selected box. A sparse write
- * has a column for each dimension too. The array that was given stays as it is; `array.at(Date.now())` has the write.
+ * Writes cells atomically, as one fragment, and returns it. A dense write fills the selected box. A sparse write has a
+ * column for each dimension too. Cells of an attribute with an enumeration are labels or indices. Dates are a `Date`,
+ * ISO 8601 text, or a bigint in the field's unit. The array then shows the new cells, unless it is open as of a time.
  *
  * @example
  * ```js
@@ -153,7 +148,7 @@ export type PutData = ColumnInput | Chunk | { readonly [field: string]: ColumnIn
  * await put(array, null, { id: BigInt64Array.of(7n, 9n), name: ["heron", "stork"] });
  * ```
  */
-export async function put(array: TileArray, selection: Selection, data: PutData, options: PutOptions = {}): Promise<string> {
+export async function put(array: TileArray, selection: Selection, data: PutData, options: PutOptions = {}): Promise<FragmentInfo> {
   const { at, signal } = options;
   const order = orderOf(options.order);
   signal?.throwIfAborted();
@@ -161,19 +156,31 @@ export async function put(array: TileArray, selection: Selection, data: PutData,
   if (!dense && selection !== null && selection !== undefined) {
     throw new HyperslabError("InvalidArgument", "the array is sparse: give null as the selection, and the coordinates as columns");
   }
-  const given = columnsOf(array, data, order);
-  const fields = new Map([...array.dims.map((d) => [d.name, d] as const), ...array.attrs.map((a) => [a.name, a] as const)]);
-  const columns = Object.entries(given).map(([name, input]) => {
-    const field = fields.get(name);
-    if (!field) throw new HyperslabError("InvalidArgument", `there is no field '${name}'; the fields are ${[...fields.keys()].join(", ")}`);
-    return encode(name, field, input);
-  });
+  const columns = encodedColumns(array, data, order);
   const box = dense ? selectionJson(selection, array.dims) : undefined;
   const layout = dense ? order : "unordered";
   const time = await changeTimestamp(array, at);
   if (at === undefined) await waitUntil(time);
   signal?.throwIfAborted();
-  return call(undefined, () => array.raw.put(box, layout, columns as never, time, seed()));
+  const name = await call(undefined, () => array.raw.put(box, layout, columns as never, time, seed()));
+  return written(array, name, time);
+}
+
+/** The fragment that was written at `time`, which the array then shows. @internal */
+export async function written(array: TileArray, name: string, time: number): Promise<FragmentInfo> {
+  const fragment = await array.changed(time, name);
+  if (fragment) return fragment;
+  throw new HyperslabError("NotFound", `the cells were written, so do not repeat the call, but their fragment ${name} was merged or removed since; open the array again`);
+}
+
+/** The columns as the engine takes them. @internal */
+export function encodedColumns(array: TileArray, data: PutData, order: Order): RawInput[] {
+  const fields = new Map([...array.dims.map((d) => [d.name, d] as const), ...array.attrs.map((a) => [a.name, a] as const)]);
+  return Object.entries(columnsOf(array, data, order)).map(([name, input]) => {
+    const field = fields.get(name);
+    if (!field) throw new HyperslabError("InvalidArgument", `there is no field '${name}'; the fields are ${[...fields.keys()].join(", ")}`);
+    return encode(name, field, input);
+  });
 }
 
 function columnsOf(array: TileArray, data: PutData, order: Order): Record<string, ColumnInput> {
