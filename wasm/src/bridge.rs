@@ -43,6 +43,12 @@ extern "C" {
     fn put(this: &Backend, path: &str, bytes: Uint8Array, over: bool) -> Result<Promise, JsValue>;
     #[wasm_bindgen(method, catch)]
     fn remove(this: &Backend, path: &str) -> Result<Promise, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn begin(this: &Backend, path: &str) -> Result<Promise, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn append(this: &Backend, file: f64, bytes: Uint8Array) -> Result<Promise, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn end(this: &Backend, file: f64, keep: bool) -> Result<Promise, JsValue>;
 
     type AbortController;
     #[wasm_bindgen(constructor)]
@@ -79,28 +85,37 @@ impl JsVfs {
         &self,
         work: impl AsyncFnOnce(Backend, JsValue) -> Result<T> + 'static,
     ) -> BoxFuture<'static, T> {
-        let number = self.number;
-        let (mut tx, rx) = oneshot::channel();
-        spawn_local(async move {
-            let Some(backend) = BACKENDS.with_borrow(|(_, backends)| backends.get(&number).cloned()) else {
-                return;
-            };
-            let controller = AbortController::new();
-            let finished = {
-                let work = pin!(work(backend, controller.signal()));
-                match select(work, pin!(tx.cancellation())).await {
-                    Either::Left((result, _)) => Some(result),
-                    Either::Right(_) => None,
-                }
-            };
-            match finished {
-                // Fails only if the receiver has just been dropped.
-                Some(result) => drop(tx.send(result)),
-                None => controller.abort(),
-            }
-        });
-        Box::pin(async move { rx.await.unwrap_or(Err(Error::Cancelled)) })
+        task(self.number, work)
     }
+}
+
+fn backend_of(store: u64) -> Option<Backend> {
+    BACKENDS.with_borrow(|(_, backends)| backends.get(&store).cloned())
+}
+
+/// Runs `work` on the store with this number as a local task.
+fn task<T: Send + 'static>(
+    store: u64,
+    work: impl AsyncFnOnce(Backend, JsValue) -> Result<T> + 'static,
+) -> BoxFuture<'static, T> {
+    let (mut tx, rx) = oneshot::channel();
+    spawn_local(async move {
+        let Some(backend) = backend_of(store) else { return };
+        let controller = AbortController::new();
+        let finished = {
+            let work = pin!(work(backend, controller.signal()));
+            match select(work, pin!(tx.cancellation())).await {
+                Either::Left((result, _)) => Some(result),
+                Either::Right(_) => None,
+            }
+        };
+        match finished {
+            // Fails only if the receiver has just been dropped.
+            Some(result) => drop(tx.send(result)),
+            None => controller.abort(),
+        }
+    });
+    Box::pin(async move { rx.await.unwrap_or(Err(Error::Cancelled)) })
 }
 
 impl Drop for JsVfs {
@@ -226,6 +241,7 @@ impl Vfs for JsVfs {
             store: self.number,
             path: path.to_owned(),
             bytes: BytesMut::new(),
+            file: None,
         };
         Box::pin(ready(
             check_path(path).map(|()| Box::new(writer) as Box<dyn FileWriter>),
@@ -282,24 +298,91 @@ async fn put(backend: &Backend, path: &str, parts: &[Bytes], over: bool) -> Resu
     answer(path, backend.put(path, whole, over)).await.map(drop)
 }
 
-/// Collects a file in memory, because JavaScript stores write whole files.
+/// The most bytes of a file that are kept in the engine's memory.
+const KEPT_BYTES: usize = 4 << 20;
+
+/// Writes a file in parts. A small file is written at once.
 struct Writer {
+    /// The number of the store.
     store: u64,
     path: String,
     bytes: BytesMut,
+    /// The number by which the store knows the file, after the first part.
+    file: Option<f64>,
+}
+
+impl Writer {
+    /// Gives the store the bytes that were collected.
+    fn flush(&mut self) -> BoxFuture<'_, ()> {
+        let (part, path) = (self.bytes.split().freeze(), self.path.clone());
+        let begun = self.file;
+        let written = task(self.store, async move |backend, _| {
+            let file = match begun {
+                Some(file) => file,
+                None => number(&path, &answer(&path, backend.begin(&path)).await?)?,
+            };
+            answer(&path, backend.append(file, Uint8Array::from(&part[..]))).await?;
+            Ok(file)
+        });
+        Box::pin(async move {
+            self.file = Some(written.await?);
+            Ok(())
+        })
+    }
+
+    /// Makes a file that the store has begun visible, or gives it up.
+    async fn end(&mut self, keep: bool) -> Result<()> {
+        let (Some(file), path) = (self.file.take(), self.path.clone()) else {
+            return Ok(());
+        };
+        let end = async move |backend: Backend, _| answer(&path, backend.end(file, keep)).await.map(drop);
+        task(self.store, end).await
+    }
 }
 
 impl FileWriter for Writer {
     fn append(&mut self, part: Bytes) -> BoxFuture<'_, ()> {
         self.bytes.extend_from_slice(&part);
-        Box::pin(ready(Ok(())))
+        match self.bytes.len() {
+            ..KEPT_BYTES => Box::pin(ready(Ok(()))),
+            KEPT_BYTES.. => self.flush(),
+        }
     }
 
-    fn finish(self: Box<Self>) -> BoxFuture<'static, ()> {
-        let Self { store, path, bytes } = *self;
-        let whole = bytes.freeze();
-        // A handle on the same store that does not close it.
-        let store = std::mem::ManuallyDrop::new(JsVfs { number: store });
-        store.task(async move |backend, _| put(&backend, &path, &[whole], false).await)
+    fn finish(mut self: Box<Self>) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            let path = self.path.clone();
+            if self.file.is_none() {
+                let whole = self.bytes.split().freeze();
+                let work = async move |backend: Backend, _| put(&backend, &path, &[whole], false).await;
+                return task(self.store, work).await;
+            }
+            self.flush().await?;
+            self.end(true).await
+        })
     }
+
+    fn abort(mut self: Box<Self>) -> BoxFuture<'static, ()> {
+        Box::pin(async move { self.end(false).await })
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        let Some((file, backend)) = self.file.zip(backend_of(self.store)) else {
+            return;
+        };
+        let path = std::mem::take(&mut self.path);
+        spawn_local(async move {
+            // Nothing can be done about a file that cannot be removed, and readers ignore it.
+            let _ = answer(&path, backend.end(file, false)).await;
+        });
+    }
+}
+
+/// The number that a store returned.
+fn number(path: &str, value: &JsValue) -> Result<f64> {
+    value
+        .as_f64()
+        .ok_or_else(|| Error::io(path, "the store did not return a number"))
 }

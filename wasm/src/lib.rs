@@ -11,8 +11,10 @@ mod maintain;
 mod select;
 mod store;
 mod view;
+mod writer;
 
 pub use array::{RawArray, RawBatches};
 pub use bridge::{Backend, JsVfs};
 pub use store::{RawStore, codecs_loaded, parse_listing};
 pub use view::RawView;
+pub use writer::RawWriter;

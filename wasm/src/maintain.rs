@@ -2,7 +2,7 @@
 
 use hyperslab::maintain::{ConsolidateOptions, Mode};
 use hyperslab::vfs::manifest;
-use hyperslab::{Condition, Error, Result, WriteOptions, maintain};
+use hyperslab::{Condition, Context, Error, Result, WriteOptions, maintain};
 use serde_json::json;
 use wasm_bindgen::prelude::*;
 
@@ -76,12 +76,16 @@ impl RawArray {
 impl RawArray {
     /// Updates the manifests that list the array's files.
     pub(crate) async fn refresh_manifest(&self) -> Result<()> {
-        let refreshed = manifest::refresh(&*self.array.context().vfs, self.array.path()).await;
-        refreshed.map_err(|e| {
-            let why = "the array was changed, so do not repeat the call, but updating this manifest failed";
-            Error::io(manifest::MANIFEST, format!("{why}: {e}; run writeManifest(array)"))
-        })
+        refresh_manifest(self.array.context(), self.array.path()).await
     }
+}
+
+/// Updates the manifests that list the files at `path`, an array or a group that was changed.
+pub(crate) async fn refresh_manifest(context: &Context, path: &str) -> Result<()> {
+    manifest::refresh(&*context.vfs, path).await.map_err(|e| {
+        let why = "the change was made, so do not repeat the call, but updating this manifest failed";
+        Error::io(manifest::MANIFEST, format!("{why}: {e}; run writeManifest(array)"))
+    })
 }
 
 pub(crate) fn write_options(timestamp: f64, seed: &[u8]) -> Result<WriteOptions> {

@@ -195,6 +195,12 @@ impl Draft {
         })
     }
 
+    /// Gives the fragment up and removes its files as far as possible.
+    pub(crate) async fn abandon(self) {
+        self.files.abort().await;
+        Self::discard(&self.array, &self.name).await;
+    }
+
     /// Removes the files written so far if the store permits it.
     pub(crate) async fn discard(array: &Array, name: &str) {
         array.context().discard(&draft_dir(array, name)).await;

@@ -92,6 +92,14 @@ impl Files {
         try_join_all(self.files.into_iter().map(|f| f.finish(vfs))).await?;
         Ok(())
     }
+
+    /// Removes the parts written so far, as far as the store can.
+    pub(super) async fn abort(self) {
+        for writer in self.files.into_iter().filter_map(|f| f.writer) {
+            // Readers ignore what remains.
+            let _ = writer.abort().await;
+        }
+    }
 }
 
 impl File {

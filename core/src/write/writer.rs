@@ -167,7 +167,7 @@ impl FragmentWriter {
 
     /// Abandons the fragment and removes its files if the store permits it.
     pub async fn abandon(self) {
-        Draft::discard(self.draft.array(), &self.draft.name).await;
+        self.draft.abandon().await;
     }
 }
 

@@ -29,8 +29,11 @@ const PARTS: [(&str, &[&str], &[&str]); 4] = [
             "rawarray_deleteCells",
             "rawarray_countDeleted",
             "rawarray_writeTime",
+            "rawarray_writer",
             "rawstore_create",
             "rawstore_index",
+            "rawwriter_",
+            "__wbg_rawwriter_free",
         ],
     ),
     (
@@ -46,12 +49,7 @@ const PARTS: [(&str, &[&str], &[&str]); 4] = [
     (
         "view",
         &["more"],
-        &[
-            "rawview_",
-            "rawarray_view",
-            "rawstore_view",
-            "__wbg_rawview_free",
-        ],
+        &["rawview_", "rawarray_view", "rawstore_view", "__wbg_rawview_free"],
     ),
     (
         "codecs",

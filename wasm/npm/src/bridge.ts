@@ -7,6 +7,9 @@ export interface Child { name: string; dir: boolean; size?: number | undefined }
 /** Holds the store weakly. The engine keeps the bridge until the store is collected, so a strong reference would leak the store. */
 export class Bridge {
   private readonly weak: WeakRef<Store>;
+  /** The files that are being written in parts, by number. */
+  private readonly files = new Map<number, WritableStreamDefaultWriter<Uint8Array>>();
+  private last = 0;
 
   constructor(store: Store) {
     this.weak = new WeakRef(store);
@@ -56,6 +59,37 @@ export class Bridge {
     if (!this.store.delete) throw readOnly();
     await this.store.delete(path);
   }
+
+  /** Begins a new file, to be written in parts. Returns its number. */
+  async begin(path: string): Promise<number> {
+    const { store } = this;
+    if (!store.set) throw readOnly();
+    const stream = store.createWritable ? await store.createWritable(path, { ifNoneMatch: "*" }) : gathered(store, path);
+    this.files.set((this.last += 1), stream.getWriter());
+    return this.last;
+  }
+
+  async append(file: number, bytes: Uint8Array): Promise<void> {
+    await this.files.get(file)?.write(bytes);
+  }
+
+  /** Ends a file: it becomes visible, or it is given up. */
+  async end(file: number, keep: boolean): Promise<void> {
+    const writer = this.files.get(file);
+    this.files.delete(file);
+    await (keep ? writer?.close() : writer?.abort());
+  }
+}
+
+/** A file of a store that only writes whole files. */
+function gathered(store: Store, path: string): WritableStream<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  return new WritableStream({
+    write: (part) => void parts.push(part),
+    close: async () => {
+      await store.set?.(path, new Uint8Array(await new Blob(parts as BlobPart[]).arrayBuffer()), { ifNoneMatch: "*" });
+    },
+  });
 }
 
 function childOf(prefix: string, { key, size, dir }: StoreEntry): Child | undefined {

@@ -1,5 +1,5 @@
 import { HyperslabError } from "./errors.js";
-import type { Store, StoreEntry, StoreOptions } from "./store.js";
+import { fill, writable, type Store, type StoreEntry, type StoreOptions } from "./store.js";
 
 // Types that TypeScript's DOM library lacks.
 type Entries = AsyncIterable<[string, FileSystemHandle]>;
@@ -72,25 +72,40 @@ export class DirectoryStore implements Store {
 
   /** Writes a file atomically. */
   async set(key: string, content: Uint8Array, options?: StoreOptions & { ifNoneMatch?: "*" }): Promise<void> {
+    await fill(await this.createWritable(key, options), content);
+  }
+
+  /** Writes a file in parts. It becomes visible when the stream is closed. */
+  async createWritable(key: string, options?: { ifNoneMatch?: "*" }): Promise<WritableStream<Uint8Array>> {
     const { folder, name } = await this.parent(key, true);
     if (!folder) throw new HyperslabError("Io", `${key}: cannot create its folder`);
-    const write = async () => {
+    // In the root, because other TileDB readers expect only their own files in an array's folders.
+    const temporary = `.hyperslab-${crypto.randomUUID()}.tmp`;
+    const made: Movable = await this.root.getFileHandle(temporary, { create: true });
+    const out = await made.createWritable();
+    const remove = async () => void (await ifPresent(this.root.removeEntry(temporary)));
+    const place = async () => {
       if (options?.ifNoneMatch && (await ifPresent(folder.getFileHandle(name)))) {
         throw new HyperslabError("AlreadyExists", `${key}: already exists`);
       }
-      // In the root, because other TileDB readers expect only their own files in an array's folders.
-      const temporary = `.hyperslab-${crypto.randomUUID()}.tmp`;
-      const made: Movable = await this.root.getFileHandle(temporary, { create: true });
-      try {
-        await fill(made, content);
-        if (made.move) await made.move(folder, name);
-        else await fill(await folder.getFileHandle(name, { create: true }), content);
-      } finally {
-        await ifPresent(this.root.removeEntry(temporary));
-      }
+      if (made.move) return made.move(folder, name);
+      const copy = await (await folder.getFileHandle(name, { create: true })).createWritable();
+      await copy.write(await made.getFile());
+      await copy.close();
+      return remove();
     };
-    // Two tabs may write the same name at the same time.
-    await (globalThis.navigator?.locks ? navigator.locks.request(`hyperslab ${key}`, write) : write());
+    return writable({
+      write: async (bytes) => out.write(bytes as Uint8Array<ArrayBuffer>),
+      close: async () => {
+        await out.close();
+        // Two tabs may write the same name at the same time.
+        await (globalThis.navigator?.locks ? navigator.locks.request(`hyperslab ${key}`, place) : place());
+      },
+      abort: async () => {
+        await out.abort().catch(() => {});
+        await remove();
+      },
+    });
   }
 
   /** Removes a file or an empty folder. Does nothing if it does not exist. */
@@ -127,12 +142,6 @@ export class OpfsStore extends DirectoryStore {
     for (const part of path.split("/").filter(Boolean)) folder = await folder.getDirectoryHandle(part, { create: true });
     return new OpfsStore(folder);
   }
-}
-
-async function fill(handle: FileSystemFileHandle, content: Uint8Array): Promise<void> {
-  const out = await handle.createWritable();
-  await out.write(content as Uint8Array<ArrayBuffer>);
-  await out.close();
 }
 
 async function bytes(file: Blob | undefined): Promise<Uint8Array | undefined> {

@@ -5,10 +5,10 @@
  * @module hyperslab in Node
  */
 import { randomUUID } from "node:crypto";
-import { link, mkdir, open, readdir, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { link, mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
 import { HyperslabError } from "./errors.js";
-import type { Store, StoreEntry } from "./store.js";
+import { fill, writable, type Store, type StoreEntry } from "./store.js";
 
 /** The files in a local folder. Node only. Hidden files are not listed. */
 export class FileStore implements Store {
@@ -55,21 +55,32 @@ export class FileStore implements Store {
 
   /** Writes a file atomically. */
   async set(key: string, bytes: Uint8Array, options?: { ifNoneMatch?: "*" }): Promise<void> {
+    await fill(await this.createWritable(key, options), bytes);
+  }
+
+  /** Writes a file in parts. It becomes visible when the stream is closed. */
+  async createWritable(key: string, options?: { ifNoneMatch?: "*" }): Promise<WritableStream<Uint8Array>> {
     const place = this.place(key);
     // In the root, because other TileDB readers expect only their own files in an array's folders.
     const temporary = join(this.root, `.hyperslab-${randomUUID()}.tmp`);
     await mkdir(this.root, { recursive: true });
-    try {
-      await writeFile(temporary, bytes);
-      // After the write, because a full disk must not leave an empty folder, which would be half an array.
-      await mkdir(dirname(place), { recursive: true });
-      await (options?.ifNoneMatch ? link(temporary, place) : rename(temporary, place));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "EEXIST") throw new HyperslabError("AlreadyExists", `${key}: already exists`);
-      throw error;
-    } finally {
-      await rm(temporary, { force: true });
-    }
+    const file = await open(temporary, "wx");
+    return writable({
+      write: async (bytes) => file.writeFile(bytes),
+      close: async () => {
+        await file.close();
+        // After the write, because a full disk must not leave an empty folder, which would be half an array.
+        await mkdir(dirname(place), { recursive: true });
+        await (options?.ifNoneMatch ? link(temporary, place) : rename(temporary, place)).catch((error: NodeJS.ErrnoException) => {
+          throw error.code === "EEXIST" ? new HyperslabError("AlreadyExists", `${key}: already exists`) : error;
+        });
+        await rm(temporary, { force: true });
+      },
+      abort: async () => {
+        await file.close();
+        await rm(temporary, { force: true });
+      },
+    });
   }
 
   /** Removes a file or an empty folder. Does nothing if it does not exist. */

@@ -1,6 +1,6 @@
 // The messages between a page and its workers.
 import type { Part } from "./engine.js";
-import type { RawArray, RawBatches, RawStore, RawView } from "./core.js";
+import type { RawArray, RawBatches, RawStore, RawView, RawWriter } from "./core.js";
 
 /** The engine's store, in this thread or in workers. */
 export interface Engine {
@@ -14,8 +14,10 @@ export type EngineArray = Pick<
   at(...args: Parameters<RawArray["at"]>): Promise<EngineArray>;
   query(...args: Parameters<RawArray["query"]>): EngineBatches;
   view(...args: Parameters<RawArray["view"]>): Promise<EngineView>;
+  writer(...args: Parameters<RawArray["writer"]>): Promise<EngineWriter>;
 };
 export type EngineBatches = Pick<RawBatches, "next" | "free">;
+export type EngineWriter = Pick<RawWriter, "abandon" | "finish" | "free" | "push">;
 export type EngineView = Pick<RawView, "list" | "read" | "stat">;
 
 /** Sends messages: from the page to a worker, or from a worker to the page. */
@@ -43,7 +45,7 @@ export type Message =
   | { type: "abort"; id: number }
   | { type: "free"; object: number }
   /** To the page: calls `method` of a store's bridge. */
-  | { type: "ask"; id: number; store: number; method: "read" | "readAll" | "size" | "list" | "put" | "remove"; args: unknown[] }
+  | { type: "ask"; id: number; store: number; method: "read" | "readAll" | "size" | "list" | "put" | "remove" | "begin" | "append" | "end"; args: unknown[] }
   | { type: "drop"; id: number }
   /** In both directions: the result of a call. */
   | { type: "done"; id: number; value?: unknown; error?: Failure };

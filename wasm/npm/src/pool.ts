@@ -7,7 +7,7 @@ import { believesManifest, CACHE_BYTES, urlOf, type Pooled } from "./array.js";
 import { Bridge } from "./bridge.js";
 import { moduleOf, type Part } from "./engine.js";
 import { HyperslabError } from "./errors.js";
-import { failure, thrown, type Engine, type EngineArray, type EngineBatches, type EngineView, type Facts, type Message, type Port, type StoreFacts } from "./messages.js";
+import { failure, thrown, type Engine, type EngineArray, type EngineBatches, type EngineView, type EngineWriter, type Facts, type Message, type Port, type StoreFacts } from "./messages.js";
 import { SingleFlight } from "./ranges.js";
 import { pageWorker } from "./spawn.js";
 import type { Store } from "./store.js";
@@ -299,13 +299,11 @@ class RemoteStore implements Engine {
       deleteCells: async (...args) => any("deleteCells", args),
       enumeration: async (name) => any("enumeration", [name]),
       metadata: async (aborted) => any("metadata", [], aborted),
-      put: async (selection, order, columns, at, seed) => {
-        const own = (columns as { data: Uint8Array }[]).map((column) => ({ ...column, data: column.data.slice() }));
-        return any("put", [selection, order, own, at, seed]);
-      },
+      put: async (selection, order, columns, at, seed) => any("put", [selection, order, owned(columns), at, seed]),
       query: (...args) => this.batches(made, args),
       view: async (...args) => this.viewOf(this.toMake("view", args, made)),
       vacuum: async (...args) => any("vacuum", args),
+      writer: async (...args) => this.writer(made, args),
       writeTime: async (now) => any("writeTime", [now]),
       get: async (selection, fields, order, condition, out, aborted) => {
         const given = [selection, fields, order, condition];
@@ -322,22 +320,40 @@ class RemoteStore implements Engine {
 
   /** Runs a query in one worker, which keeps its batches. */
   private batches(made: Made, args: unknown[]): EngineBatches {
+    const { begun, call, owner } = this.kept(made, "query", args);
+    const next = async (aborted?: unknown) => {
+      await begun;
+      return call("next", [], aborted) as Promise<never>;
+    };
+    return owner({ next });
+  }
+
+  /** Writes a fragment in one worker. */
+  private async writer(made: Made, args: unknown[]): Promise<EngineWriter> {
+    const { begun, call, owner } = this.kept(made, "writer", args);
+    await begun;
+    const of = (method: string) => async (...args: unknown[]) => call(method, args) as Promise<never>;
+    const methods = { push: async (columns: unknown) => of("push")(owned(columns)), finish: of("finish"), abandon: of("abandon") };
+    return owner(methods);
+  }
+
+  /** The result of a method, which one worker keeps until its owner is freed. */
+  private kept(made: Made, method: string, args: unknown[]) {
     const worker = this.pool.free();
     const keep = this.pool.number();
-    const begun = this.call(worker, made, { method: "query", args, keep });
+    const begun = this.call(worker, made, { method, args, keep });
     worker.has.set(keep, begun);
     const forget = () => worker.forget(keep);
     begun.catch(forget);
-    const batches: EngineBatches = {
-      next: async (aborted) => {
-        await begun;
-        return worker.call({ on: keep, method: "next", args: [] }, aborted);
-      },
-      // Waits until the worker has the object to free.
-      free: () => void begun.then(forget, forget),
+    const call = async (method: string, args: unknown[], aborted?: unknown) => worker.call({ on: keep, method, args }, aborted);
+    // Freeing waits until the worker has the object.
+    const free = () => void begun.then(forget, forget);
+    const owner = <T extends object>(methods: T): T & { free(): void } => {
+      const object = { ...methods, free };
+      gone.register(object, [[worker], keep]);
+      return object;
     };
-    gone.register(batches, [[worker], keep]);
-    return batches;
+    return { begun, call, owner };
   }
 
   /** Calls a method of an object, after making it if the worker does not have it. */
@@ -364,6 +380,11 @@ class RemoteStore implements Engine {
     making.catch(() => worker.forget(made.keep));
     return making;
   }
+}
+
+/** Columns whose data can be sent without the rest of its buffer. */
+function owned(columns: unknown): unknown {
+  return (columns as { data: Uint8Array }[]).map((column) => ({ ...column, data: column.data.slice() }));
 }
 
 /** How to make an object in a worker, from a store or from another object, and its number. */

@@ -36,8 +36,32 @@ export interface Store {
   list?(prefix: string, options?: StoreOptions): Awaitable<Iterable<StoreEntry> | AsyncIterable<StoreEntry>>;
   /** Writes a file. With `ifNoneMatch: "*"`, it fails with the code `AlreadyExists` if the file exists. */
   set?(key: string, bytes: Uint8Array, options?: StoreOptions & { ifNoneMatch?: "*" }): unknown;
+  /**
+   * Writes a file in parts. It becomes visible when the stream is closed; aborting removes the parts. Without it, large
+   * files are held in memory until they are complete.
+   */
+  createWritable?(key: string, options?: { ifNoneMatch?: "*" }): Awaitable<WritableStream<Uint8Array>>;
   /** Removes a file or, if the store has folders, an empty folder. Does nothing if it does not exist. */
   delete?(key: string): unknown;
+}
+
+/** A file that is written in parts under a temporary name. */
+export interface FileSink { write(bytes: Uint8Array): Promise<void>; close(): Promise<void>; abort(): Promise<void> }
+
+/** A stream to a file. If anything fails, its parts are removed. @internal */
+export function writable(sink: FileSink): WritableStream<Uint8Array> {
+  const guarded = (work: Promise<void>) => work.catch(async (error: unknown) => {
+    await sink.abort().catch(() => {});
+    throw error;
+  });
+  return new WritableStream({ write: (bytes) => guarded(sink.write(bytes)), close: () => guarded(sink.close()), abort: () => sink.abort() });
+}
+
+/** Writes a whole file to a stream. @internal */
+export async function fill(stream: WritableStream<Uint8Array>, bytes: Uint8Array): Promise<void> {
+  const writer = stream.getWriter();
+  await writer.write(bytes);
+  await writer.close();
 }
 
 /** Files in memory: a `Map` from keys to bytes. */

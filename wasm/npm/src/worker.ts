@@ -116,7 +116,7 @@ class PageRequests {
       this.port.post({ type: "ask", id, store, method, args });
       return answer;
     };
-    const methods = ["read", "readAll", "size", "list", "put", "remove"] as const;
+    const methods = ["read", "readAll", "size", "list", "put", "remove", "begin", "append", "end"] as const;
     return Object.fromEntries(methods.map((method) => [method, ask(method)]));
   }
 

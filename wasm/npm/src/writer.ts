@@ -1,0 +1,71 @@
+// Writes one fragment in parts.
+import { changeTimestamp, seed, waitUntil, type FragmentInfo, type Timestamp, type TileArray } from "./array.js";
+import { call } from "./engine.js";
+import { HyperslabError } from "./errors.js";
+import type { EngineWriter } from "./messages.js";
+import { selectionJson, type Selection } from "./select.js";
+import { encodedColumns, written, type PutData } from "./write.js";
+
+export interface WriterOptions {
+  /** The box of a dense write. It must consist of whole tiles. Default: the whole domain. */
+  box?: Selection;
+  /** The timestamp of the write. Default: now, or just after the latest write if that is up to five seconds ahead of the clock. */
+  at?: Timestamp;
+}
+
+/**
+ * Writes one fragment in parts, of any size: the engine holds about one part and one tile per field. Memory also holds
+ * the compressed files, unless the store has `createWritable`, as `FileStore` and `OpfsStore` have. Readers see the cells
+ * after `close`.
+ */
+export class FragmentWriter {
+  private raw: EngineWriter | undefined;
+
+  /** @internal */
+  constructor(private readonly array: TileArray, raw: EngineWriter, private readonly time: number) {
+    this.raw = raw;
+  }
+
+  /**
+   * Writes the next cells, as {@link put} takes them. They come in the global order: tile by tile, and in the array's
+   * cell order within a tile. A part may end anywhere. If this fails, call `abort`.
+   */
+  async write(data: PutData): Promise<void> {
+    const raw = this.started();
+    const columns = encodedColumns(this.array, data, "row");
+    await call(undefined, () => raw.push(columns as never));
+  }
+
+  /** Commits the fragment and returns it. If this fails, nothing was written. The array then shows the new cells, as after {@link put}. */
+  async close(): Promise<FragmentInfo> {
+    const raw = this.started();
+    this.raw = undefined;
+    const name = await call(undefined, () => raw.finish()).finally(() => raw.free());
+    return written(this.array, name, this.time);
+  }
+
+  /** Gives the fragment up and removes what was written. Does nothing after `close`. */
+  async abort(): Promise<void> {
+    const { raw } = this;
+    this.raw = undefined;
+    if (raw) await call(undefined, () => raw.abandon()).finally(() => raw.free());
+  }
+
+  private started(): EngineWriter {
+    if (this.raw) return this.raw;
+    throw new HyperslabError("InvalidArgument", "this write has ended; start another one with writer(array)");
+  }
+}
+
+/** Starts a fragment that is written in parts: `const out = await writer(array); await out.write(cells); await out.close()`. */
+export async function writer(array: TileArray, { box, at }: WriterOptions = {}): Promise<FragmentWriter> {
+  const dense = array.kind === "dense";
+  if (!dense && box !== undefined && box !== null) {
+    throw new HyperslabError("InvalidArgument", "the array is sparse: give no box, and the coordinates as columns");
+  }
+  const json = dense && box !== undefined && box !== null ? selectionJson(box, array.dims) : undefined;
+  const time = await changeTimestamp(array, at);
+  if (at === undefined) await waitUntil(time);
+  const raw = await call(undefined, () => array.raw.writer(json, time, seed()));
+  return new FragmentWriter(array, raw, time);
+}
