@@ -7,6 +7,7 @@ mod array;
 mod bridge;
 mod columns;
 mod error;
+mod evolve;
 mod maintain;
 mod select;
 mod store;

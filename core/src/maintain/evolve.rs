@@ -41,7 +41,7 @@ pub struct Evolution {
 }
 
 /// Writes the array's next schema, valid from the timestamp of the write. If the store has locks, concurrent changes wait
-/// for each other, and each is applied to the schema of the one before.
+/// for each other, and each is applied to the schema of the one before. Returns the time of the change.
 ///
 /// ```
 /// # use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
@@ -77,7 +77,7 @@ pub struct Evolution {
 ///   without locks.
 /// - [`Error::Unsupported`] for arrays with fragments by 2.3 or older, or with run-length encoded strings by 2.7 or
 ///   older.
-pub async fn evolve(array: &Array, change: &Evolution, options: &WriteOptions) -> Result<()> {
+pub async fn evolve(array: &Array, change: &Evolution, options: &WriteOptions) -> Result<u64> {
     let turn = array.context().vfs.lock(array.path(), EVOLVING).await?;
     // The previous holder of the lock may have changed the schema since the array was opened.
     let array = &match turn {
@@ -137,7 +137,7 @@ pub async fn evolve(array: &Array, change: &Evolution, options: &WriteOptions) -
     // Each of two concurrent changes writes its schema before it lists them, so at least one sees the other's.
     let after = schema_names(array).await?;
     match after.iter().find(|name| **name != ours && !before.contains(name)) {
-        None => Ok(()),
+        None => Ok(timestamp_ms),
         Some(other) => Err(Error::invalid(format!(
             "{}: the change was written as the schema {ours} while another process wrote {other}; {} is in force, without the changes \
              of the other: look at the schema and repeat the changes it lacks",

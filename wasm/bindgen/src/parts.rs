@@ -30,6 +30,7 @@ const PARTS: [(&str, &[&str], &[&str]); 4] = [
             "rawarray_countDeleted",
             "rawarray_writeTime",
             "rawarray_writer",
+            "rawarray_evolve",
             "rawstore_create",
             "rawstore_index",
             "rawwriter_",

@@ -15,6 +15,7 @@ export { copy, type CopyOptions } from "./copy.js";
 export { consolidate, deleteCells, vacuum, type ConsolidateOptions, type DeletedCells, type DeleteOptions, type Mode, type VacuumOptions } from "./maintain.js";
 export { create, put, writeManifest, type AttrInput, type CreateOptions, type DimInput, type FilterInput, type PutData, type PutOptions, type SchemaInput } from "./write.js";
 export { FragmentWriter, writer, type WriterOptions } from "./writer.js";
+export { evolve, type EnumerationInput, type EvolveOptions, type SchemaChanges } from "./evolve.js";
 export { Mount, mount, type DirEntry, type Stat } from "./mount.js";
 export { respond, type RespondOptions } from "./respond.js";
 export { asZarrita, type ZarrRange, type ZarrStore } from "./zarr.js";

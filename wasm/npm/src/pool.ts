@@ -298,6 +298,7 @@ class RemoteStore implements Engine {
       countDeleted: async (...args) => any("countDeleted", args),
       deleteCells: async (...args) => any("deleteCells", args),
       enumeration: async (name) => any("enumeration", [name]),
+      evolve: async (...args) => any("evolve", args),
       metadata: async (aborted) => any("metadata", [], aborted),
       put: async (selection, order, columns, at, seed) => any("put", [selection, order, owned(columns), at, seed]),
       query: (...args) => this.batches(made, args),

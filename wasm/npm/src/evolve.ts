@@ -1,0 +1,63 @@
+// Changes the schema of an array.
+import { seed, waitUntil, writeTimestamp, type Timestamp, type TileArray } from "./array.js";
+import { call } from "./engine.js";
+import { HyperslabError } from "./errors.js";
+import { refuseRoundedIn } from "./exact.js";
+import type { Coordinate } from "./select.js";
+import type { Fields } from "./values.js";
+import { plainSchema, schemaText, type SchemaInput, type TypesOf } from "./write.js";
+
+/** An enumeration to add. Its values are text, unless `type` says otherwise. */
+export interface EnumerationInput { name: string; values: readonly unknown[]; type?: string; cell?: number | "var"; ordered?: boolean }
+
+/** Changes to a schema, which are made together. */
+export interface SchemaChanges {
+  /** Attributes to add. Cells that were written before have their fill value. */
+  addAttrs?: SchemaInput["attrs"];
+  /** The names of attributes to drop. */
+  dropAttrs?: readonly string[];
+  addEnumerations?: readonly EnumerationInput[];
+  /** Values to append to enumerations, by name. */
+  extendEnumerations?: { readonly [name: string]: readonly unknown[] };
+  dropEnumerations?: readonly string[];
+  /** The new current domain: closed ranges by dimension. It must contain the old one. Other dimensions keep theirs. */
+  currentDomain?: { readonly [dimension: string]: readonly [Coordinate, Coordinate] };
+}
+
+export interface EvolveOptions {
+  /** The time of the change. Reads as of earlier times have the old schema. Default: now. */
+  at?: Timestamp;
+}
+
+/** The types of the attributes after a change. */
+type Evolved<A, C extends SchemaChanges> = Omit<A, C["dropAttrs"] extends readonly (infer N extends string)[] ? N : never> & (C["addAttrs"] extends SchemaInput["attrs"] ? TypesOf<C["addAttrs"]> : object);
+
+/**
+ * Changes the schema of an array: `evolve(array, { addAttrs: [{ name: "depth", type: "float32" }] })`. No cells are
+ * rewritten. Returns the array, which then shows the new schema, unless it is open as of a time.
+ */
+export async function evolve<A extends object, D extends object, const C extends SchemaChanges>(array: TileArray<A, D>, changes: C, options?: EvolveOptions): Promise<TileArray<Evolved<A, C>, D>>;
+export async function evolve(array: TileArray, changes: SchemaChanges, { at }: EvolveOptions = {}): Promise<TileArray<Fields, Fields>> {
+  const { addAttrs = [], dropAttrs, addEnumerations = [], extendEnumerations, dropEnumerations, currentDomain } = changes;
+  refuseRoundedIn(changes, "changes");
+  const json = schemaText({
+    attributes: plainSchema({ type: array.kind, dims: [], attrs: addAttrs }).attributes,
+    enumerations: addEnumerations.map((added) => ({ type: "string_utf8", ...added })),
+    extended: extendEnumerations,
+    dropped_attributes: dropAttrs,
+    dropped_enumerations: dropEnumerations,
+    current_domain: currentDomain && domain(array, currentDomain),
+  });
+  const time = at === undefined ? Date.now() : writeTimestamp(at);
+  const made = await call(undefined, () => array.raw.evolve(json, time, at === undefined, seed()));
+  if (at === undefined) await waitUntil(made);
+  await array.changed(made);
+  return array;
+}
+
+/** The ends of every dimension. */
+function domain({ dims }: TileArray, changed: { readonly [dimension: string]: readonly [Coordinate, Coordinate] }): unknown {
+  const unknown = Object.keys(changed).find((name) => !dims.some((dim) => dim.name === name));
+  if (unknown !== undefined) throw new HyperslabError("InvalidArgument", `there is no dimension '${unknown}'; the dimensions are ${dims.map(({ name }) => name).join(", ")}`);
+  return dims.map(({ name, domain }) => (Object.hasOwn(changed, name) ? changed[name] : domain) ?? null);
+}
