@@ -9,6 +9,7 @@ mod columns;
 mod error;
 mod evolve;
 mod maintain;
+mod metadata;
 mod select;
 mod store;
 mod view;

@@ -21,7 +21,7 @@ use crate::view::RawView;
 /// A store and its cache.
 #[wasm_bindgen]
 pub struct RawStore {
-    context: Context,
+    pub(crate) context: Context,
     url: String,
     /// Whether an array was opened before. The next `open` then refreshes the store, because its files may have changed.
     opened: Cell<bool>,
@@ -213,7 +213,7 @@ pub(crate) fn seed_of(bytes: &[u8]) -> Result<[u8; 32]> {
         .map_err(|_| Error::invalid("a seed must have 32 bytes"))
 }
 
-fn parse_key(bytes: Option<Vec<u8>>) -> Result<Option<Key>> {
+pub(crate) fn parse_key(bytes: Option<Vec<u8>>) -> Result<Option<Key>> {
     let key = |bytes: Vec<u8>| {
         bytes
             .try_into()

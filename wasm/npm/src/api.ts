@@ -16,6 +16,7 @@ export { consolidate, deleteCells, vacuum, type ConsolidateOptions, type Deleted
 export { create, put, writeManifest, type AttrInput, type CreateOptions, type DimInput, type FilterInput, type PutData, type PutOptions, type SchemaInput } from "./write.js";
 export { FragmentWriter, writer, type WriterOptions } from "./writer.js";
 export { evolve, type EnumerationInput, type EvolveOptions, type SchemaChanges } from "./evolve.js";
+export { createGroup, putMembers, putMeta, type ChangeOptions, type MemberInput, type MetaInput } from "./metadata.js";
 export { Mount, mount, type DirEntry, type Stat } from "./mount.js";
 export { respond, type RespondOptions } from "./respond.js";
 export { asZarrita, type ZarrRange, type ZarrStore } from "./zarr.js";

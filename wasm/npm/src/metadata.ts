@@ -1,0 +1,79 @@
+// Writes metadata of arrays and groups, and members of groups.
+import { keyOf, rawStore, seed, storeOf, TileArray, waitUntil, within, writeTimestamp, type Timestamp } from "./array.js";
+import { HyperslabError } from "./errors.js";
+import { refuseRounded } from "./exact.js";
+import type { Store } from "./store.js";
+import { encode, isText, typeOf, type DataType, type TypedArray } from "./values.js";
+
+/** A value of metadata. A list, typed or not, has several values of one type. */
+export type MetaInput = string | number | bigint | boolean | Date | TypedArray | readonly (number | bigint | boolean | Date)[];
+
+/** The place and the time of a change. */
+export interface ChangeOptions {
+  /** The path in the store. */
+  path?: string;
+  /** The time of the change. Default: now, or just after the latest change if that is up to five seconds ahead of the clock. */
+  at?: Timestamp;
+  /** The encryption key, 32 bytes. */
+  key?: Uint8Array;
+}
+
+/**
+ * Sets and removes metadata of an array or a group: `putMeta(array, { units: "K", old: null })`. `null` removes a key;
+ * other keys stay. Text is stored as `string_utf8`, whole numbers as `int32` if they fit and others as `float64`,
+ * BigInts as `int64`, dates as `datetime_ms`. For another type, give `{ type, value }`. An array shows the change at once.
+ */
+export async function putMeta(target: TileArray | string | URL | Store, entries: { readonly [key: string]: MetaInput | { type: DataType; value: MetaInput } | null }, options: ChangeOptions = {}): Promise<void> {
+  const { at, path, key } = target instanceof TileArray ? { ...options, path: target.path, key: target.key } : options;
+  const store = target instanceof TileArray ? target.store : storeOf(target);
+  const raw = Object.entries(entries).map(([name, value]) => (value === null ? { key: name } : { key: name, ...metaBytes(name, value) }));
+  const time = await within(store, undefined, () => rawStore(store).putMetadata(path ?? "", raw, at === undefined ? undefined : writeTimestamp(at), Date.now(), seed(), keyOf(key)));
+  if (at === undefined) await waitUntil(time);
+  if (target instanceof TileArray) await target.changed(time);
+}
+
+/** Creates an empty group at a URL or in a store. */
+export async function createGroup(place: string | URL | Store, { path = "" }: { path?: string } = {}): Promise<void> {
+  const store = storeOf(place);
+  await within(store, undefined, () => rawStore(store).createGroup(path));
+}
+
+/** A member of a group: a path in the group's folder, or a URL. `type` is needed only if nothing is there yet. */
+export type MemberInput = string | { uri: string; type?: "array" | "group" };
+
+/**
+ * Adds and removes members of a group, by name: `putMembers(store, { elevation: "arrays/elevation", old: null })`.
+ * `null` removes a member from the group and leaves its files. Other members stay.
+ */
+export async function putMembers(place: string | URL | Store, members: { readonly [name: string]: MemberInput | null }, { path = "", at, key }: ChangeOptions = {}): Promise<void> {
+  const store = storeOf(place);
+  const json = JSON.stringify(Object.fromEntries(Object.entries(members).map(([name, member]) => [name, typeof member === "string" ? { uri: member } : member])));
+  const time = await within(store, undefined, () => rawStore(store).putMembers(path, json, at === undefined ? undefined : writeTimestamp(at), Date.now(), seed(), keyOf(key)));
+  if (at === undefined) await waitUntil(time);
+}
+
+function metaBytes(name: string, given: MetaInput | { type: DataType; value: MetaInput }): { type: DataType; data: Uint8Array } {
+  const typed = typeof given === "object" && "type" in given && "value" in given;
+  const value = typed ? given.value : given;
+  const list = ArrayBuffer.isView(value) || Array.isArray(value) ? (value as TypedArray | readonly Item[]) : [value as Item];
+  const type = typed ? given.type : typeof value === "string" ? "string_utf8" : ArrayBuffer.isView(list) ? typeOf(list) : typeOfAll(name, list);
+  if (isText(type) && typeof value === "string") return { type, data: encode(name, { type, cell: "var" }, [value]).data };
+  const items = type === "datetime_ms" && !ArrayBuffer.isView(list) ? list.map((item) => (item instanceof Date ? BigInt(item.getTime()) : item)) : list;
+  const { data, isText: isDate } = encode(name, { type, cell: 1 }, items as never);
+  if (!isDate) return { type, data };
+  throw new HyperslabError("InvalidArgument", `'${name}': give a date of type ${type} as a BigInt in its unit, or a Date without a type`);
+}
+
+type Item = string | number | bigint | boolean | Date;
+
+/** The type of values that have none. */
+function typeOfAll(name: string, list: readonly Item[]): DataType {
+  const all = (test: (item: unknown) => boolean) => list.length > 0 && list.every(test);
+  if (all((item) => typeof item === "boolean")) return "bool";
+  if (all((item) => typeof item === "bigint")) return list.some((item) => (item as bigint) >= 2n ** 63n) ? "uint64" : "int64";
+  if (all((item) => item instanceof Date)) return "datetime_ms";
+  if (all((item) => Object.is((item as number) | 0, item))) return "int32";
+  for (const item of list) refuseRounded(`'${name}'`, item);
+  if (all((item) => typeof item === "number")) return "float64";
+  throw new HyperslabError("InvalidArgument", `'${name}': metadata is text, a number, a boolean, a Date, or a list of numbers, booleans or Dates; for another type, give { type, value }`);
+}
