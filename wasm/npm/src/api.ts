@@ -2,7 +2,7 @@ export { init, type Part, type WasmInput, type WasmSource, type WasmSources } fr
 export { HyperslabError, isHyperslabError, type ErrorCode } from "./errors.js";
 export { MemoryStore, type Store, type StoreEntry, type StoreOptions } from "./store.js";
 export { DirectoryStore, OpfsStore } from "./directory.js";
-export { HttpStore, type HttpOptions, type Listing, type RequestEvent } from "./http.js";
+export { HttpStore, type HttpOptions, type Listing, type RequestEvent, type Signature, type SignedRequest } from "./http.js";
 export {
   kindOf, members, open, TileArray,
   type Attr, type CallOptions, type CoordinateOf, type Dim, type DimOf, type Extreme, type FragmentInfo, type Member, type Pooled, type StoredField, type StoredSchema, type Timestamp, type OpenOptions,

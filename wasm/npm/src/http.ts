@@ -19,13 +19,30 @@ export interface RequestEvent {
   ms: number;
 }
 
+/** A request to sign. */
+export interface SignedRequest {
+  method: "GET";
+  /** The value of its `Range` header. */
+  range: string | undefined;
+  /** Aborts when nobody waits for the request any more. */
+  signal: AbortSignal;
+}
+
+/** A URL that replaces the one to sign, or headers to add to the request. */
+export type Signature = string | URL | HeadersInit;
+
 /** How an {@link HttpStore} finds files; see {@link HttpOptions.listing}. */
 export type Listing = "auto" | "manifest" | "index" | "s3" | "gcs";
 
 /** The options of an {@link HttpStore}. */
 export interface HttpOptions {
-  /** Replaces the global `fetch`, for example to sign requests. */
+  /** Replaces the global `fetch`. */
   fetch?: (request: Request) => Promise<Response>;
+  /**
+   * Signs a request just before it is sent, listings and repeated requests too: returns the URL to request, or headers to
+   * add. The URL that it gets is that of the file or the listing; errors and `onRequest` show this one.
+   */
+  sign?: (url: string, request: SignedRequest) => Signature | Promise<Signature>;
   /** Headers of every request. Most headers cause a CORS preflight if the server is of another origin. */
   headers?: Record<string, string>;
   /**
@@ -236,15 +253,27 @@ export class HttpStore implements Store {
     }
   }
 
+  private async signed(url: string, headers: Headers, signal: AbortSignal): Promise<Signature | undefined> {
+    try {
+      return await this.options.sign?.(url, { method: "GET", range: headers.get("Range") ?? undefined, signal });
+    } catch (error) {
+      // No TypeError, which would mean that the server cannot be reached.
+      throw signal.aborted ? error : new Error(`${redacted(url)}: the option 'sign' failed (${(error as Error)?.message ?? error})`, { cause: error });
+    }
+  }
+
   private async answer(url: string, { range, accept, isList, bytesMax, absentIfRefused }: Ask, deadline: Deadline): Promise<Answer | undefined> {
     const { fetch = globalThis.fetch, onRequest, treat403AsMissing } = this.options;
     const { signal } = deadline;
     const headers = new Headers(this.options.headers);
     if (range) headers.set("Range", `bytes=${range[0]}-${range[1]}`);
     if (accept) headers.set("Accept", accept);
+    const signature = await this.signed(url, headers, signal);
+    const isUrl = typeof signature === "string" || signature instanceof URL;
+    if (!isUrl) new Headers(signature).forEach((value, name) => headers.set(name, value));
     const started = performance.now();
     // The browser's cache delays concurrent requests for one file and may be stale. This store has its own cache.
-    const response = await fetch(new Request(url, { headers, signal, cache: "no-store" }));
+    const response = await fetch(new Request(isUrl ? signature : url, { headers, signal, cache: "no-store" }));
     const report = (bytes: number) =>
       onRequest?.({ url, ...(range ? { range } : {}), status: response.status, bytes, ms: performance.now() - started });
     const refused = response.status === 403 || response.status === 401;

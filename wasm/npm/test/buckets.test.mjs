@@ -79,3 +79,37 @@ test("the error for a bucket without listing says what to do", async () => {
     await assert.rejects(open("https://data.s3.amazonaws.com/x", { http: { fetch } }), (e) => e.code === "NotFound" && e.message.includes("hyperslab index"));
   }
 });
+
+for (const form of ["a URL", "headers"]) {
+  test(`a function signs each request with ${form}: files, ranges, and pages of listings`, async () => {
+    const url = "https://data.s3.eu-west-1.amazonaws.com/";
+    const answer = host(url, url, xml);
+    const [given, used, shown] = [new Set(), new Set(), []];
+    // Each signature is for one URL and one range, and can be used once.
+    const sign = async (url, { method, range, signal }) => {
+      assert.ok(method === "GET" && signal instanceof AbortSignal);
+      const signature = `${given.size}-${encodeURIComponent(`${url} ${range}`)}`;
+      given.add(signature);
+      const signed = new URL(url);
+      signed.searchParams.set("signature", signature);
+      return form === "a URL" ? signed : { Authorization: signature };
+    };
+    const fetch = async (request) => {
+      const signed = new URL(request.url);
+      const signature = signed.searchParams.get("signature") ?? request.headers.get("Authorization");
+      signed.searchParams.delete("signature");
+      const [, what] = signature.split(/-(.*)/);
+      assert.equal(decodeURIComponent(what), `${signed.href} ${request.headers.get("Range") ?? undefined}`);
+      assert.ok(given.has(signature) && !used.has(signature));
+      used.add(signature);
+      if (used.size === 3) return new Response("", { status: 503 });
+      return answer(new Request(signed, request));
+    };
+    const opened = await open(url, { path, http: { fetch, sign }, onRequest: ({ url }) => shown.push(url) });
+    assert.deepEqual((await get(opened)).data, data);
+    assert.deepEqual([used.size, shown.length], [given.size, given.size]);
+    assert.ok(given.size > 8 && !shown.some((url) => url.includes("signature")));
+    const broken = open(url, { path, http: { fetch, sign: () => null.x } });
+    await assert.rejects(broken, (e) => e.code === "Io" && /the option 'sign' failed \(Cannot read/.test(e.message));
+  });
+}
