@@ -21,6 +21,7 @@ export interface RequestEvent {
 
 /** A request to sign. */
 export interface SignedRequest {
+  /** The method of the request. */
   method: "GET";
   /** The value of its `Range` header. */
   range: string | undefined;

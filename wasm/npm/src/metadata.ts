@@ -22,6 +22,19 @@ export interface ChangeOptions {
  * Sets and removes metadata of an array or a group: `putMeta(array, { units: "K", old: null })`. `null` removes a key;
  * other keys stay. Text is stored as `string_utf8`, whole numbers as `int32` if they fit and others as `float64`,
  * BigInts as `int64`, dates as `datetime_ms`. For another type, give `{ type, value }`. An array shows the change at once.
+ *
+ * @example
+ * ```js
+ * import { create, MemoryStore, putMeta } from "hyperslab";
+ *
+ * const array = await create(new MemoryStore(), {
+ *   type: "dense",
+ *   dims: [{ name: "x", type: "int32", domain: [0, 9] }],
+ *   attrs: [{ name: "a", type: "int32" }],
+ * });
+ * await putMeta(array, { units: "K", offset: { type: "float32", value: 273.15 } });
+ * const { units } = await array.meta();
+ * ```
  */
 export async function putMeta(target: TileArray | string | URL | Store, entries: { readonly [key: string]: MetaInput | { type: DataType; value: MetaInput } | null }, options: ChangeOptions = {}): Promise<void> {
   const { at, path, key } = target instanceof TileArray ? { ...options, path: target.path, key: target.key } : options;
@@ -39,7 +52,12 @@ export async function createGroup(place: string | URL | Store, { path = "" }: { 
 }
 
 /** A member of a group: a path in the group's folder, or a URL. `type` is needed only if nothing is there yet. */
-export type MemberInput = string | { uri: string; type?: "array" | "group" };
+export type MemberInput = string | {
+  /** A path in the group's folder, or a URL. */
+  uri: string;
+  /** What the member is. Default: what is at the path. */
+  type?: "array" | "group";
+};
 
 /**
  * Adds and removes members of a group, by name: `putMembers(store, { elevation: "arrays/elevation", old: null })`.

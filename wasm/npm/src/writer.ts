@@ -6,6 +6,7 @@ import type { EngineWriter } from "./messages.js";
 import { selectionJson, type Selection } from "./select.js";
 import { encodedColumns, written, type PutData } from "./write.js";
 
+/** The options of {@link writer}. */
 export interface WriterOptions {
   /** The box of a dense write. It must consist of whole tiles. Default: the whole domain. */
   box?: Selection;
@@ -57,7 +58,23 @@ export class FragmentWriter {
   }
 }
 
-/** Starts a fragment that is written in parts: `const out = await writer(array); await out.write(cells); await out.close()`. */
+/**
+ * Starts a fragment that is written in parts.
+ *
+ * @example
+ * ```js
+ * import { create, MemoryStore, writer } from "hyperslab";
+ *
+ * const array = await create(new MemoryStore(), {
+ *   type: "dense",
+ *   dims: [{ name: "t", type: "int32", domain: [0, 999], tile: 100 }],
+ *   attrs: [{ name: "level", type: "float32", filters: ["zstd"] }],
+ * });
+ * const out = await writer(array);
+ * for (let day = 0; day < 10; day += 1) await out.write(new Float32Array(100).fill(day));
+ * const { cells } = await out.close();
+ * ```
+ */
 export async function writer(array: TileArray, { box, at }: WriterOptions = {}): Promise<FragmentWriter> {
   const dense = array.kind === "dense";
   if (!dense && box !== undefined && box !== null) {
