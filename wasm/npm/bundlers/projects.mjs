@@ -4,11 +4,11 @@ import { execFile, execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { freePort } from "../test/browser.mjs";
 import { serve } from "../test/serve.mjs";
 import { titles } from "../test/titles.mjs";
 import { EXPECTED } from "./check.js";
@@ -84,14 +84,6 @@ export async function started(folder, script, ...args) {
     await new Promise((done) => setTimeout(done, 100));
   }
   return { url, said: () => said, close: () => { child.kill(); return exited; } };
-}
-
-async function freePort() {
-  const server = createServer();
-  await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  const { port } = server.address();
-  await new Promise((done) => server.close(done));
-  return port;
 }
 
 /** The files in a folder, by path. */

@@ -14,33 +14,47 @@ export function pageWorker(fail: (why: string) => void, script: string | URL | u
   const worker = made(script);
   worker.onerror = (event) => {
     event.preventDefault();
-    const elsewhere = importer ? `; its host must send "Access-Control-Allow-Origin", and the page's Content-Security-Policy must allow "worker-src blob: ${new URL(script ?? workerScript()).origin}"` : "";
-    fail(event.message || `it could not be loaded${elsewhere}`);
+    fail(event.message || `it could not be loaded${importer ? `; ${elsewhere(script ?? workerScript())}` : ""}`);
   };
   return worker;
 }
 
 function made(script: string | URL | undefined): Worker {
+  const address = String(script ?? workerScript());
+  // Chromium and WebKit refuse a script of another origin at once. Firefox starts the worker and lets it fail.
+  if (isElsewhere(address)) return madeOtherwise(address);
   try {
     return script === undefined ? plainWorker() : new Worker(script, { type: "module" });
   } catch {
-    return madeOtherwise(String(script ?? workerScript()));
+    return madeOtherwise(address);
   }
+}
+
+/** Whether a script is on another origin. In a bundle, the address may be that of a file on the machine that built it. */
+function isElsewhere(address: string): boolean {
+  const { location } = globalThis as { location?: Location };
+  const { origin, protocol } = new URL(address, location?.href);
+  return location !== undefined && protocol.startsWith("http") && origin !== location.origin;
 }
 
 /** Starts a worker of another origin through a `blob:` URL, and through a policy if the page requires Trusted Types. */
 function madeOtherwise(script: string): Worker {
   const { location, trustedTypes } = globalThis as { location?: Location; trustedTypes?: TrustedTypes };
   try {
-    const { href, origin } = new URL(script, location?.href);
-    if (origin !== location?.origin) importer ??= URL.createObjectURL(new Blob([`import ${JSON.stringify(href)};`], { type: "text/javascript" }));
+    const { href } = new URL(script, location?.href);
+    if (isElsewhere(href)) importer ??= URL.createObjectURL(new Blob([`import ${JSON.stringify(href)};`], { type: "text/javascript" }));
     return new Worker(trusted(importer ?? href, trustedTypes), { type: "module" });
   } catch (error) {
     const hint = trustedTypes && error instanceof TypeError
       ? `add "trusted-types hyperslab" to the page's Content-Security-Policy`
-      : "serve the package from the page's origin";
+      : importer ? elsewhere(script) : "give the address of the package's worker.js: new Pool({ worker: url })";
     throw new HyperslabError("Unsupported", `cannot start a worker: ${failure(error).message}; ${hint}, or open the array without a pool`, { cause: error });
   }
+}
+
+/** What a worker of another origin needs. */
+function elsewhere(script: string | URL): string {
+  return `its host must send "Access-Control-Allow-Origin", and the page's Content-Security-Policy must allow "worker-src blob: ${new URL(script).origin}"`;
 }
 
 function trusted(url: string, types: TrustedTypes | undefined): string {
