@@ -1,5 +1,5 @@
 // Builds the package into dist: the engine's wasm in parts and its bindings. `shell.mjs` builds the rest.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { cpSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,14 +8,26 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 const root = join(here, "../..");
 const target = resolve(root, process.env.CARGO_TARGET_DIR ?? "target");
 const dist = join(here, "dist");
-const wasm = join(target, "wasm32-unknown-unknown/wasm/hyperslab_wasm.wasm");
-const run = (program, args) => execFileSync(program, args, { cwd: root, stdio: "inherit" });
+const linked = (profile) => join(target, "wasm32-unknown-unknown", profile, "hyperslab_wasm.wasm");
 
-// The bindings tool reads the linker's relocations.
-run("cargo", ["rustc", "--package", "hyperslab-wasm", "--crate-type", "cdylib", "--target", "wasm32-unknown-unknown", "--profile", "wasm", "--", "-C", "link-arg=--emit-relocs"]);
+/** Builds the engine. */
+async function build(profile, env = {}) {
+  // The bindings tool reads the linker's relocations.
+  const args = ["rustc", "--package", "hyperslab-wasm", "--crate-type", "cdylib", "--target", "wasm32-unknown-unknown", "--profile", profile, "--", "-C", "link-arg=--emit-relocs"];
+  const cargo = spawn("cargo", args, { cwd: root, stdio: "inherit", env: { ...process.env, ...env } });
+  const code = await new Promise((done, fail) => cargo.on("exit", done).on("error", fail));
+  if (code !== 0) throw new Error(`cargo ${args.join(" ")}: exit code ${code}`);
+}
+
+// Together, because each links in one thread.
+await Promise.all([
+  build("wasm"),
+  // For browsers without SIMD. These replace the flags in `.cargo/config.toml`.
+  build("wasm-baseline", { RUSTFLAGS: "-C target-feature=-simd128", CFLAGS_wasm32_unknown_unknown: "-mbulk-memory -include wide_words.h" }),
+]);
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist);
-run("cargo", ["run", "--package", "hyperslab-bindgen", "--", wasm, dist, join(target, "npm-weights.csv")]);
+execFileSync("cargo", ["run", "--package", "hyperslab-bindgen", "--", linked("wasm"), linked("wasm-baseline"), dist, join(target, "npm-weights.csv")], { cwd: root, stdio: "inherit" });
 // npm leaves links out of packages.
 for (const licence of ["LICENSE-MIT", "LICENSE-APACHE"]) cpSync(join(root, licence), join(here, licence));
 // TypeScript resolves ./core.js to declarations in the source folder.

@@ -38,7 +38,7 @@ async function bundled(entry, replaced, options = {}) {
 }
 
 const worker = await minified(await bundled(`import "./worker.js";`, { "places.js": "export const wasm = undefined;" }));
-const parts = Object.fromEntries(readdirSync(dist).filter((name) => name.endsWith(".wasm")).map((name) => [name.replace(".wasm", ""), gzipSync(read(name), { level: 9 }).toString("base64")]));
+const parts = Object.fromEntries(readdirSync(dist).filter((name) => name.endsWith(".wasm") && !name.includes("-")).map((name) => [name.replace(".wasm", ""), gzipSync(read(name), { level: 9 }).toString("base64")]));
 const contents = `export const parts = ${JSON.stringify(parts)}, worker = ${JSON.stringify(worker)};`;
 const replaced = Object.fromEntries(["places.js", "script.js"].map((name) => [name, `${read(`inline-${name}`)}`]));
 write("inline.js", await minified(await bundled(`${read("inline.js")}`, { ...replaced, "contents.js": contents })));

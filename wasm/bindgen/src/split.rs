@@ -26,11 +26,16 @@ pub(crate) struct Split {
     pub(crate) parts: Vec<Vec<u8>>,
 }
 
-/// Splits `wasm`, which must contain the names of its functions.
+/// Splits `wasm`, which must contain the names of its functions. `renamed` has new names of exports.
 ///
 /// # Errors
 /// If it is not a module of the expected form.
-pub(crate) fn split(wasm: &[u8], owners: &Owners, parts: &[Part]) -> anyhow::Result<Split> {
+pub(crate) fn split(
+    wasm: &[u8],
+    owners: &Owners,
+    parts: &[Part],
+    renamed: &HashMap<String, String>,
+) -> anyhow::Result<Split> {
     let plan = SplitPlan::new(wasm, owners, parts)?;
     let mut needed = HashSet::new();
     for number in 0..parts.len() {
@@ -38,7 +43,7 @@ pub(crate) fn split(wasm: &[u8], owners: &Owners, parts: &[Part]) -> anyhow::Res
     }
     let part = |number| plan.part(number, &needed);
     Ok(Split {
-        core: plan.core(&needed)?,
+        core: plan.core(&needed, renamed)?,
         parts: (0..parts.len()).map(part).collect::<anyhow::Result<_>>()?,
     })
 }
@@ -85,7 +90,7 @@ impl<'a> SplitPlan<'a> {
     }
 
     /// The core. It exports the functions `needed` for the parts.
-    fn core(&self, needed: &HashSet<usize>) -> anyhow::Result<Vec<u8>> {
+    fn core(&self, needed: &HashSet<usize>, renamed: &HashMap<String, String>) -> anyhow::Result<Vec<u8>> {
         let mut module = parse(self.wasm)?;
         let table = table(&module)?;
         let entries: Vec<_> = module
@@ -120,6 +125,11 @@ impl<'a> SplitPlan<'a> {
                 if self.owners.part_of_byte(at).is_some() {
                     *byte = 0;
                 }
+            }
+        }
+        for export in module.exports.iter_mut() {
+            if let Some(name) = renamed.get(&export.name) {
+                export.name.clone_from(name);
             }
         }
         export_state(&mut module, &self.memory);

@@ -6,7 +6,7 @@ const use = `
   import { get, init, open, type Chunk, type WasmSources } from "hyperslab";
   import { Pool, type PoolOptions } from "hyperslab/pool";
   import * as inline from "hyperslab/inline";
-  const sources: WasmSources = { core: new URL("https://example.org/core.wasm"), codecs: fetch("codecs.wasm") };
+  const sources: WasmSources = { core: new URL("https://example.org/core.wasm"), codecs: fetch("codecs.wasm"), "core-baseline": "core-baseline.wasm" };
   // @ts-expect-error there is no such file
   export const wrong: WasmSources = { cores: "" };
   const options: PoolOptions = { workers: 2, worker: new URL("https://example.org/worker.js") };

@@ -1,4 +1,4 @@
-export { init, type Part, type WasmInput, type WasmSource, type WasmSources } from "./engine.js";
+export { init, type Part, type WasmFile, type WasmInput, type WasmSource, type WasmSources } from "./engine.js";
 export { HyperslabError, isHyperslabError, type ErrorCode } from "./errors.js";
 export { MemoryStore, type Store, type StoreEntry, type StoreOptions } from "./store.js";
 export { DirectoryStore, OpfsStore } from "./directory.js";

@@ -1,6 +1,6 @@
 // Loads the engine when it is first needed, and its parts when they are.
 import start, { codecsLoaded, partNeeds, type InitOutput } from "./core.js";
-import { compiled, located } from "./compile.js";
+import { compiled, fileOf, located } from "./compile.js";
 import { HyperslabError, type ErrorCode } from "./errors.js";
 import { loadBefore } from "./parts.js";
 import { wasm as wasmOf } from "./places.js";
@@ -18,11 +18,14 @@ export type WasmSource = WasmInput | Promise<WasmInput>;
  */
 export type Part = "core" | "write" | "view" | "codecs" | "more";
 
-/** Where the files of the engine are, if not next to this module. */
-export type WasmSources = { readonly [part in Part]?: WasmSource | undefined };
+/** A file of the engine. Browsers with WebAssembly SIMD load `core`, and so on; others load `core-baseline`. */
+export type WasmFile = Part | `${Part}-baseline`;
 
-/** Returns where a file is, or the file compiled. @internal */
-export type Locate = (part: Part) => WasmSource;
+/** Where the files of the engine are, if not next to this module. */
+export type WasmSources = { readonly [file in WasmFile]?: WasmSource | undefined };
+
+/** Returns where the file of a part is, or the file compiled. @internal */
+export type Locate = (part: Part, file: WasmFile) => WasmSource;
 
 let locate: Locate = wasmOf;
 let given: WasmSources = {};
@@ -81,7 +84,7 @@ export async function loadPart(part: Exclude<Part, "core">): Promise<WebAssembly
     const given = Object.fromEntries([["core", await running], ...needs.map((name, i) => [name, exports[i]])]) as WebAssembly.Imports;
     const instance = await WebAssembly.instantiate(module, given).catch((error: unknown) => {
       if (!(error instanceof WebAssembly.LinkError)) throw error;
-      throw new HyperslabError("Unsupported", `${part}.wasm and core.wasm are of different releases (${error.message}); copy all files of one release, and reload the page without its cache`, { cause: error });
+      throw new HyperslabError("Unsupported", `${fileOf(part)}.wasm and ${fileOf("core")}.wasm are of different releases (${error.message}); copy all files of one release, and reload the page without its cache`, { cause: error });
     });
     if (part === "codecs") codecsLoaded();
     return instance.exports;
@@ -91,11 +94,12 @@ export async function loadPart(part: Exclude<Part, "core">): Promise<WebAssembly
 /** A file of the engine, compiled once for this thread and its workers. @internal */
 export async function moduleOf(part: Part): Promise<WebAssembly.Module> {
   return remembered(modules, part, async () => {
+    const file = fileOf(part);
     try {
-      return await compiled(part, await (given[part] ?? located(part, locate)));
+      return await compiled(file, await (given[file] ?? located(file, () => locate(part, file))));
     } catch (error) {
       // A response can be read once, and a promise fails once and for all. The next try takes the package's own file.
-      if (typeof given[part] === "object" && !(given[part] instanceof URL)) given = { ...given, [part]: undefined };
+      if (typeof given[file] === "object" && !(given[file] instanceof URL)) given = { ...given, [file]: undefined };
       throw error;
     }
   });

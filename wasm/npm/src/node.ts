@@ -6,7 +6,7 @@ import { packageFile } from "./disk.js";
 import { provideWasm } from "./engine.js";
 import { FileStore } from "./files.js";
 
-provideWasm(async (part) => readFile(packageFile(`${part}.wasm`)));
+provideWasm(async (_, file) => readFile(packageFile(`${file}.wasm`)));
 provideStores((url) => {
   const text = String(url);
   if (text.startsWith("file:")) return new FileStore(fileURLToPath(text));
