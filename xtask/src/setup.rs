@@ -11,8 +11,12 @@ pub(crate) enum Need {
     Wasm,
     /// The test runner of `wasm-bindgen`, of the version in Cargo.lock.
     WasmBindgen,
-    /// A browser and its driver.
+    /// Chromium and its driver.
     Browser,
+    /// Firefox and its driver.
+    Firefox,
+    /// WebKit's browser for tests, its driver, and a display.
+    WebKit,
     /// Node with the packages of the viewer and of the npm package.
     Node,
     /// A Python with libtiledb, the reference implementation.
@@ -23,12 +27,21 @@ pub(crate) enum Need {
     Azurite,
 }
 
+impl Need {
+    /// Whether CI may lack it: the steps that need it are then reported as not run, and CI still passes.
+    pub(crate) fn is_optional(self) -> bool {
+        matches!(self, Self::Firefox | Self::WebKit)
+    }
+}
+
 /// All requirements, in the order of installation.
-pub(crate) const ALL: [Need; 7] = [
+pub(crate) const ALL: [Need; 9] = [
     Need::Oracle,
     Need::Fuse,
     Need::Wasm,
     Need::Browser,
+    Need::Firefox,
+    Need::WebKit,
     Need::Node,
     Need::WasmBindgen,
     Need::Azurite,
@@ -78,6 +91,15 @@ fn provide(need: Need) -> Outcome {
                 return have_or_install("chromedriver", "chromium-driver");
             }
             apt(&["chromium", "chromium-driver"])
+        }
+        Need::Firefox => {
+            have_or_install("firefox-esr", "firefox-esr")?;
+            geckodriver()
+        }
+        Need::WebKit => {
+            have_or_install("xvfb-run", "xvfb")?;
+            have_or_install("xauth", "xauth")?;
+            have_or_install("WebKitWebDriver", "webkit2gtk-driver")
         }
         Need::Node => {
             have_or_install("npm", "npm")?;
@@ -158,12 +180,22 @@ fn locked(package: &str) -> Outcome<String> {
 
 fn wasm_bindgen() -> Outcome {
     let version = locked("wasm-bindgen")?;
+    cargo_tool("wasm-bindgen", "wasm-bindgen-cli", &version)
+}
+
+/// Firefox's driver, which Debian does not package.
+fn geckodriver() -> Outcome {
+    cargo_tool("geckodriver", "geckodriver", "0.37.1")
+}
+
+/// Builds a program from crates.io, if it is missing or of another version.
+fn cargo_tool(program: &str, package: &str, version: &str) -> Outcome {
     let tools = target().join("tools");
-    if quiet(command("wasm-bindgen").arg("--version")).is_ok_and(|v| v.split_whitespace().nth(1) == Some(&version)) {
+    if quiet(command(program).arg("--version")).is_ok_and(|v| v.split_whitespace().nth(1) == Some(version)) {
         return Ok(());
     }
     let install = |lock: &[&str]| {
-        let mut c = cargo(&["install", "wasm-bindgen-cli", "--version", &version, "--root"]);
+        let mut c = cargo(&["install", package, "--version", version, "--root"]);
         // Build without optimisation: the tool runs for seconds, but its optimised build takes minutes.
         c.arg(&tools)
             .args(lock)

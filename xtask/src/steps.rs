@@ -102,6 +102,18 @@ pub(crate) const STEPS: &[Step] = &[
         filters: true,
     },
     Step {
+        name: "firefox",
+        needs: &[Need::Wasm, Need::Node, Need::WasmBindgen, Need::Firefox],
+        commands: firefox,
+        filters: true,
+    },
+    Step {
+        name: "webkit",
+        needs: &[Need::Wasm, Need::Node, Need::WebKit],
+        commands: webkit,
+        filters: true,
+    },
+    Step {
         name: "viewer",
         needs: &[Need::Wasm, Need::Node, Need::Browser],
         commands: viewer,
@@ -156,14 +168,24 @@ fn book(filter: Option<&str>) -> Vec<Command> {
 }
 
 fn wasm(filter: Option<&str>) -> Vec<Command> {
-    let mut c = cargo(&["test", "--package", "hyperslab-wasm"]);
-    c.args(["--target", "wasm32-unknown-unknown"]).args(filter);
-    c.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", "wasm-bindgen-test-runner");
+    let mut c = wasm_tests(filter);
+    c.env("CHROMEDRIVER", "chromedriver");
     vec![c]
 }
 
+/// The engine's tests in a browser, whose driver the caller sets.
+fn wasm_tests(filter: Option<&str>) -> Command {
+    let mut c = cargo(&["test", "--package", "hyperslab-wasm"]);
+    c.args(["--target", "wasm32-unknown-unknown"]).args(filter);
+    c.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", "wasm-bindgen-test-runner");
+    c
+}
+
+/// The tests of the npm package, some of them again without WebAssembly SIMD.
 fn npm(filter: Option<&str>) -> Vec<Command> {
-    packaged("test", filter)
+    let mut commands = packaged("test", filter);
+    commands.push(npm_script(command("npm"), "test:baseline", filter));
+    commands
 }
 
 /// The npm package in bundlers and runtimes, which it installs from the npm registry.
@@ -173,16 +195,42 @@ fn bundlers(filter: Option<&str>) -> Vec<Command> {
 
 /// Builds the npm package, and runs its tests.
 fn packaged(tests: &str, filter: Option<&str>) -> Vec<Command> {
-    let script = |name: &str| {
-        let mut c = command("npm");
-        c.args(["run", name]).current_dir(root().join("wasm/npm"));
-        c
-    };
-    let mut test = script(tests);
+    let test = npm_script(command("npm"), tests, filter);
+    vec![npm_script(command("npm"), "build", None), test]
+}
+
+/// Completes `npm`, or a command that ends with it, to a command that runs a script of the package.
+fn npm_script(mut npm: Command, name: &str, filter: Option<&str>) -> Command {
+    npm.args(["run", name]).current_dir(root().join("wasm/npm"));
     if let Some(filter) = filter {
-        test.args(["--", "--test-name-pattern", filter]);
+        npm.args(["--", "--test-name-pattern", filter]);
     }
-    vec![script("build"), test]
+    npm
+}
+
+/// The tests of pages in Firefox, and the engine's own tests there.
+fn firefox(filter: Option<&str>) -> Vec<Command> {
+    let mut commands = packaged("test:pages", filter);
+    for c in &mut commands {
+        c.env("HYPERSLAB_BROWSER", "firefox");
+    }
+    let mut tests = wasm_tests(filter);
+    tests
+        .env("GECKODRIVER", "geckodriver")
+        .env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", "webdriver-firefox.json");
+    commands.push(tests);
+    commands
+}
+
+/// The tests of pages in WebKit, on a display of its own.
+fn webkit(filter: Option<&str>) -> Vec<Command> {
+    let mut xvfb = command("xvfb-run");
+    xvfb.args(["--auto-servernum", "npm"])
+        .env("HYPERSLAB_BROWSER", "webkit");
+    vec![
+        npm_script(command("npm"), "build", None),
+        npm_script(xvfb, "test:pages", filter),
+    ]
 }
 
 fn viewer(filter: Option<&str>) -> Vec<Command> {

@@ -36,6 +36,8 @@ enum Verdict {
     Passed,
     Failed(String),
     Missing(String),
+    /// Like `Missing`, but CI may lack these tools.
+    Absent(String),
 }
 
 /// The command `test`: all steps, the steps named, or some tests of one step.
@@ -71,7 +73,13 @@ pub(crate) fn run(words: &[String]) -> Outcome {
                 .map(|(n, why)| format!("{n:?}: {why}"))
                 .collect::<Vec<_>>()
                 .join("; ");
-            (Verdict::Missing(why), Vec::new())
+            let optional = lacks.iter().all(|(n, _)| n.is_optional());
+            let verdict = if optional {
+                Verdict::Absent(why)
+            } else {
+                Verdict::Missing(why)
+            };
+            (verdict, Vec::new())
         };
         rows.push((step.name, began.elapsed().as_secs_f64(), verdict, lines));
     }
@@ -90,7 +98,7 @@ pub(crate) fn run(words: &[String]) -> Outcome {
         let text = match verdict {
             Verdict::Passed => "ok".into(),
             Verdict::Failed(why) => format!("FAILED: {why}"),
-            Verdict::Missing(why) => format!("NOT RUN, missing {why}"),
+            Verdict::Missing(why) | Verdict::Absent(why) => format!("NOT RUN, missing {why}"),
         };
         println!("{name:10} {seconds:8.1}  {text}");
     }
@@ -137,6 +145,10 @@ fn perform(step: &Step, filter: Option<&str>) -> (Verdict, Vec<String>) {
 fn verdict(verdicts: &[&Verdict]) -> Outcome {
     let failed = verdicts.iter().filter(|v| matches!(v, Verdict::Failed(_))).count();
     let missing = verdicts.iter().filter(|v| matches!(v, Verdict::Missing(_))).count();
+    let absent = verdicts.iter().filter(|v| matches!(v, Verdict::Absent(_))).count();
+    if absent > 0 {
+        eprintln!("{absent} steps were NOT RUN because this machine cannot install their browsers (named above)");
+    }
     match (failed, missing) {
         (0, 0) => Ok(()),
         (0, n) if !is_ci() => {
