@@ -14,6 +14,7 @@ mod condition;
 mod copy;
 mod dry_run;
 mod errors;
+mod evolve;
 mod export;
 mod for_each_array;
 mod formats;
@@ -74,21 +75,21 @@ async fn run(cli: &Cli) -> Result<()> {
 
 async fn command(env: &store::Env, command: &Command) -> Result<()> {
     match command {
-        Command::Create(args) => schema::create(env, args).await,
+        Command::Create(args) => {
+            schema::create(env, args).await?;
+            describe_new(env, &args.array, args.json).await
+        }
         Command::Schema(args) => schema::schema(env, args).await,
         Command::Info(args) => info::info(env, args).await,
         Command::Export(args) => export::export(env, args).await,
         Command::Write(args) => write::write(env, args).await,
         Command::Import(args) => {
             import::import(env, args).await?;
-            if args.json {
-                info::print_json(&env.open(&args.array, Window::ALL).await?, &args.array).await?;
-            }
-            Ok(())
+            describe_new(env, &args.array, args.json).await
         }
         Command::Meta(command) => meta::meta(env, command).await,
         Command::Delete(args) => maintain::delete(env, args).await,
-        Command::Evolve(args) => maintain::evolve(env, args).await,
+        Command::Evolve(args) => evolve::evolve(env, args).await,
         Command::Consolidate(args) => maintain::consolidate(env, args).await,
         Command::Vacuum(args) => maintain::vacuum(env, args).await,
         Command::Group(command) => group::group(env, command).await,
@@ -102,4 +103,12 @@ async fn command(env: &store::Env, command: &Command) -> Result<()> {
         Command::Completions { shell } => manual::completions(*shell),
         Command::Man { folder } => manual::man(folder),
     }
+}
+
+/// Prints JSON about the array that a command made, if it was asked for.
+async fn describe_new(env: &store::Env, url: &str, json: bool) -> Result<()> {
+    if json {
+        info::print_json(&env.open(url, Window::ALL).await?, url).await?;
+    }
+    Ok(())
 }

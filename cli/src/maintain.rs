@@ -1,31 +1,25 @@
-//! `delete`, `evolve`, `consolidate` and `vacuum`.
+//! `delete`, `consolidate` and `vacuum`.
 
-use std::sync::Arc;
-
-use anyhow::{Context as _, Result, bail, ensure};
-use hyperslab::maintain::{ConsolidateOptions, Evolution};
-use hyperslab::schema::{Attribute, DEFAULT_LEVEL, Enumeration, Field, Filter, Pipeline, Schema};
+use anyhow::{Context as _, Result};
+use hyperslab::maintain::{self, ConsolidateOptions};
 use hyperslab::vfs::redact;
-use hyperslab::{CellCount, Column, Datatype, Error, Window, WriteOptions, maintain, schema_json};
+use hyperslab::{Error, Window, WriteOptions};
+use serde_json::json;
 
-use serde_json::{Value, json};
-
-use crate::args::{Consolidate, Delete, Evolve, Mode, Vacuum};
+use crate::args::{Consolidate, Delete, Mode, Vacuum};
 use crate::condition;
 use crate::dry_run;
-use crate::errors::usage;
 use crate::for_each_array::{Target, for_each_array};
 use crate::progress::Progress;
 use crate::sizes::{self, PROGRAM_BYTES};
 use crate::store::{Env, seed};
-use crate::time_args::{self, Moment};
-use crate::{input, lists, schema, show};
+use crate::{show, time_args};
 
 /// The least memory for a merge, whatever the budget.
 const MERGE_BYTES_MIN: u64 = 4 << 20;
 
-fn options(timestamp: Option<Moment>) -> Result<WriteOptions> {
-    at_time(time_args::or_now(timestamp)?)
+fn now() -> Result<WriteOptions> {
+    at_time(time_args::or_now(None)?)
 }
 
 fn at_time(timestamp_ms: u64) -> Result<WriteOptions> {
@@ -108,7 +102,7 @@ async fn consolidate_one(env: &Env, Target { url, prefix }: &Target, args: &Cons
         return planned(args, url, prefix, &next);
     }
     let progress = Progress::of_writes("consolidating", sizes::total(array.fragments().iter().map(|f| f.bytes)));
-    let done = maintain::consolidate(&array, &what, &options(None)?).await;
+    let done = maintain::consolidate(&array, &what, &now()?).await;
     drop(progress);
     let done = done.map_err(|e| with_program(e, memory_bytes));
     let done = done.with_context(|| format!("cannot consolidate {url}"))?;
@@ -174,7 +168,7 @@ fn with_program(e: Error, memory_bytes: u64) -> Error {
 pub(crate) async fn vacuum(env: &Env, args: &Vacuum) -> Result<()> {
     for_each_array(env, &args.array, async |Target { url, prefix }| {
         let array = env.open_to_write(url, None).await?;
-        let gone = maintain::vacuum(&array, mode(args.mode), args.dry_run, &options(None)?).await;
+        let gone = maintain::vacuum(&array, mode(args.mode), args.dry_run, &now()?).await;
         let gone = gone.with_context(|| format!("cannot vacuum {url}"))?;
         if args.json {
             let gone: Vec<String> = gone.iter().map(|path| path.to_string()).collect();
@@ -198,152 +192,9 @@ const fn mode(mode: Mode) -> maintain::Mode {
     }
 }
 
-/// Writes the array's next schema.
-pub(crate) async fn evolve(env: &Env, args: &Evolve) -> Result<()> {
-    let place = dry_run::place(&args.array)?;
-    let array = if args.dry_run {
-        env.open_at(&place, Window::ALL).await?
-    } else {
-        env.open_to_write(&args.array, None).await?
-    };
-    let schema = array.schema();
-    let mut change = Evolution {
-        drop: args.drop_attr.clone(),
-        drop_enumerations: args.drop_enum.clone(),
-        after_latest: args.timestamp.is_none(),
-        ..Evolution::default()
-    };
-    for text in &args.add_attr {
-        change
-            .add
-            .push(attribute(text).map_err(|e| usage("--add-attr", format!("{e:#}")))?);
-    }
-    for text in &args.add_enum {
-        change
-            .add_enumerations
-            .push(enumeration(text).map_err(|e| usage("--add-enum", format!("{e:#}")))?);
-    }
-    for text in &args.extend_enum {
-        let Some((name, values)) = text.split_once('=') else {
-            bail!(usage("--extend-enum", format!("'{text}' is not written as NAME=A,B")))
-        };
-        let old = array.enumeration(name).await;
-        let old = old.with_context(|| format!("cannot extend the enumeration '{name}' of {}", args.array))?;
-        let cells = lists::values(values).map_err(|e| usage("--extend-enum", e))?;
-        let text = Column::from_cells(Datatype::StringUtf8, cells);
-        let field = Field::new(name, old.values.datatype, old.values.cell);
-        let column = input::column(
-            input::Named {
-                name: name.to_owned(),
-                values: input::Values::Text(text, Arc::default(), input::Rounding::Refused),
-            },
-            field,
-        );
-        change.extend_enumerations.push((
-            old.name.clone(),
-            column.map_err(|e| usage("--extend-enum", format!("{e:#}")))?,
-        ));
-    }
-    if let Some(text) = &args.expand_domain {
-        let ends = lists::values(text).map_err(|e| usage("--expand-domain", e))?;
-        if ends.len() != schema.dimensions.len() {
-            bail!(usage(
-                "--expand-domain",
-                format!(
-                    "{} ranges for {} dimensions; give one for each, as in 0:99,0:199",
-                    ends.len(),
-                    schema.dimensions.len()
-                )
-            ));
-        }
-        let ranges = ends
-            .iter()
-            .zip(&schema.dimensions)
-            .map(|(text, d)| input::range(text, d.datatype, d.cell))
-            .collect::<Result<_>>();
-        change.current_domain = Some(ranges.map_err(|e| usage("--expand-domain", format!("{e:#}")))?);
-    }
-    let done = maintain::evolve(&array, &change, &options(args.timestamp)?).await;
-    done.with_context(|| format!("cannot change the schema of {}", args.array))?;
-    if args.dry_run {
-        schema::print(&env.open_at(&place, Window::ALL).await?, &args.array).await?;
-    }
-    Ok(())
-}
-
-/// Parses an enumeration from JSON, as in a schema.
-fn enumeration(text: &str) -> Result<Enumeration> {
-    let json: Value = serde_json::from_str(text).context("this is not JSON")?;
-    let any = json!([{"name": "a", "type": "int32"}]);
-    part_of_schema(any, json!([json]))?
-        .1
-        .pop()
-        .context("there is no enumeration in it")
-}
-
-/// Parses attributes and enumerations as parts of a schema with a placeholder dimension.
-fn part_of_schema(attributes: Value, enumerations: Value) -> Result<(Schema, Vec<Enumeration>)> {
-    let dimension = json!({"name": "", "type": "int32", "domain": [0, 1], "tile": 1});
-    let whole =
-        json!({"type": "sparse", "dimensions": [dimension], "attributes": attributes, "enumerations": enumerations});
-    Ok(schema_json::from_json(&whole)?)
-}
-
-/// Parses `name:int32`, `name:float64[3]`, `name:string_utf8[]?`, or JSON.
-fn attribute(text: &str) -> Result<Attribute> {
-    if text.trim_start().starts_with('{') {
-        let json: Value = serde_json::from_str(text).context("this is not JSON")?;
-        return part_of_schema(json!([json]), json!([]))?
-            .0
-            .attributes
-            .pop()
-            .context("there is no attribute in it");
-    }
-    let (name, kind) = text
-        .rsplit_once(':')
-        .context("write NAME:TYPE, as in speed:float32, words:string_utf8[], or JSON")?;
-    ensure!(
-        !name.trim().is_empty(),
-        r#"'{text}' names no attribute; write NAME:TYPE, or, for one without a name, {{"name": "", "type": "{kind}"}}"#
-    );
-    let (kind, nullable) = kind.strip_suffix('?').map_or((kind, false), |k| (k, true));
-    let (kind, cell) = match kind.strip_suffix(']').and_then(|k| k.split_once('[')) {
-        None => {
-            let datatype = Datatype::from_name(kind)?;
-            (kind, datatype.default_cell())
-        }
-        Some((kind, "")) => (kind, CellCount::Var),
-        Some((kind, n)) => (
-            kind,
-            CellCount::Fixed(
-                n.parse()
-                    .context("write a number of values between the brackets, as in [3]")?,
-            ),
-        ),
-    };
-    let mut attribute = Attribute::new(name, Datatype::from_name(kind)?, cell);
-    attribute.nullable = nullable;
-    attribute.filters = Pipeline::new(vec![Filter::Zstd { level: DEFAULT_LEVEL }]);
-    Ok(attribute)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn attributes_in_short() {
-        let a = attribute("speed:float32[2]?").unwrap();
-        assert_eq!(
-            (a.name.as_str(), a.datatype, a.cell, a.nullable),
-            ("speed", Datatype::Float32, CellCount::Fixed(2), true)
-        );
-        assert_eq!(attribute("words:string_utf8").unwrap().cell, CellCount::Var);
-        assert!(attribute("speed").is_err() && attribute("speed:fast").is_err());
-        let nameless = attribute(":int32").unwrap_err().to_string();
-        let asked_for = attribute(nameless.split_once("without a name, ").unwrap().1).unwrap();
-        assert_eq!((asked_for.name.as_str(), asked_for.datatype), ("", Datatype::Int32));
-    }
 
     #[test]
     fn only_memory_limits_include_the_program() {

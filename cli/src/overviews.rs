@@ -15,6 +15,7 @@ use hyperslab::group::object_type;
 use hyperslab::internals::format::metadata::nodata;
 use hyperslab::metadata::{Entry, MetaValue};
 use hyperslab::schema::{Attribute, Dimension, Layout, Schema};
+use hyperslab::vfs::redact;
 use hyperslab::{
     Array, Batch, CellCount, Cells, Column, CreateOptions, Datatype, Query, Region, Scalar, ScalarRange, Window,
     WriteOptions, with_type,
@@ -28,7 +29,7 @@ use crate::build::Building;
 use crate::errors::usage;
 use crate::progress::Progress;
 use crate::store::{Env, Place, seed};
-use crate::time_args;
+use crate::{show, time_args};
 
 /// The metadata key that lists the copies for viewers.
 const KEY: &str = "overviews";
@@ -96,9 +97,14 @@ pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
         done.with_context(|| left(&made, format!("cannot make {}", place.url)))?;
         made.push(place.url);
     }
-    let value = MetaValue::text(&list.into_values().collect::<Value>().to_string());
-    let named = name_them(&array, value).await;
-    named.with_context(|| left(&made, format!("cannot write the metadata of {url}")))
+    let list: Value = list.into_values().collect();
+    let named = name_them(&array, MetaValue::text(&list.to_string())).await;
+    named.with_context(|| left(&made, format!("cannot write the metadata of {url}")))?;
+    if args.json {
+        let made = json!({"array": redact(url), "overviews": list});
+        show::line(format_args!("{made:#}"))?;
+    }
+    Ok(())
 }
 
 /// Makes one copy.

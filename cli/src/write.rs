@@ -4,7 +4,9 @@ mod large;
 
 use anyhow::{Context as _, Result, anyhow};
 use hyperslab::schema::Field;
+use hyperslab::vfs::redact;
 use hyperslab::{Array, Error, ScalarRange, WriteOptions};
+use serde_json::json;
 
 use crate::args::Write;
 use crate::batches::Budget;
@@ -35,7 +37,12 @@ pub(crate) async fn write(env: &Env, args: &Write) -> Result<()> {
     } else {
         large::write(env, &array, &stream, target, timestamp_ms, budget).await
     };
-    show::line(fragment.with_context(what)?)
+    let fragment = fragment.with_context(what)?;
+    if args.json {
+        let done = json!({"array": redact(&args.array), "fragment": fragment});
+        return show::line(format_args!("{done:#}"));
+    }
+    show::line(fragment)
 }
 
 /// Which cells of the array a table holds.

@@ -17,6 +17,9 @@ pub(crate) struct Create {
     /// Create the array at this time [default: now]
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub(crate) timestamp: Option<Moment>,
+    /// Print JSON about the new array, as `info --json` does
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -120,6 +123,9 @@ pub(crate) struct Write {
     /// without commas]
     #[arg(long, value_name = "CHAR", value_parser = crate::input::separator)]
     pub(crate) separator: Option<u8>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -121,6 +121,9 @@ pub(crate) struct Evolve {
     /// Print the schema that the array would have, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Print JSON about the changed array, as `info --json` does
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -294,6 +294,7 @@ fn json_and_dry_runs() {
     );
     assert_eq!(before, after, "a dry run changes something");
     assert!(!shell.path("b").exists());
+    shell.file("schema.json", &shell.ok("schema a"));
     check(
         expect_file!["snapshots/json.txt"],
         &shell,
@@ -304,6 +305,10 @@ fn json_and_dry_runs() {
             "consolidate a --json",
             "vacuum a --json",
             "import in.npy c --timestamp 1 --json",
+            "create d --schema schema.json --timestamp 1 --json",
+            "write d in.npy --timestamp 2 --json",
+            "evolve d --add-attr speed:float32 --timestamp 3 --json",
+            "overviews c --factors 2 --json",
         ],
     );
 }
