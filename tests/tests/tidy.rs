@@ -28,6 +28,7 @@ const SHELL: &[&str] = &[
     "core/src/query/read",
     "core/src/vfs/",
     "core/src/view/contents",
+    "core/src/view/folder.rs",
     "core/src/view/selection/labels.rs",
     "core/src/view/resolver",
     "core/src/write/adopt.rs",
@@ -431,7 +432,9 @@ fn layers_use_only_what_is_below_them() {
 }
 
 /// Modules whose files use each other in one direction only. The other modules still have cycles.
-const WITHOUT_CIRCLES: &[&str] = &["array", "filter", "format", "geometry", "maintain", "query", "write"];
+const WITHOUT_CIRCLES: &[&str] = &[
+    "array", "filter", "format", "geometry", "maintain", "query", "vfs", "view", "write",
+];
 
 #[test]
 fn files_of_a_module_have_no_cyclic_uses() {

@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::fill::FILL_VALUE;
-use super::readme::meta_value;
-use super::zarr::Member;
+use super::documents::meta_value;
+use super::members::Member;
 use crate::format::metadata::MetaValue;
 use crate::format::schema::Schema;
 
+/// The CF attribute for the missing value.
+pub(super) const FILL_VALUE: &str = "_FillValue";
 const OF_ATTRIBUTE: &str = "__tiledb_attr.";
 const OF_DIMENSION: &str = "__tiledb_dim.";
 

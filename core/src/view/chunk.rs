@@ -2,12 +2,12 @@
 //! Does no I/O.
 
 use super::encode::Format;
+use super::members::Member;
 use super::missing::{Missing, mask};
-use super::node::{Snapshot, hash};
 use super::shard::Sharding;
 use super::slice::{FixedLayout, Slice};
+use super::snapshot::{Snapshot, hash};
 use super::tiles::Tiles;
-use super::zarr::Member;
 use crate::column::Column;
 use crate::error::Result;
 use crate::format::cursor::Decoded;

@@ -14,7 +14,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-use super::attributes::stated;
+use super::attributes::{FILL_VALUE, stated};
 use super::missing::Missing;
 use super::tiles::readable;
 use crate::array::index::Section;
@@ -30,8 +30,6 @@ use crate::query::Summary;
 use crate::query::summary::StatisticsQuery;
 use crate::scalar::Scalar;
 
-/// The CF attribute for the missing value.
-pub(super) const FILL_VALUE: &str = "_FillValue";
 /// The CF attribute for a second missing value.
 const MISSING_VALUE: &str = "missing_value";
 /// The largest number of boxes of unwritten cells. Beyond it, some cells are assumed to be unwritten.

@@ -1,26 +1,20 @@
-//! Generates the READMEs and JSON files of a view. Does no I/O.
+//! Generates the READMEs of a view. Does no I/O.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value, json};
-
 use super::encode::Format;
+use super::folder::Folder;
 use super::markdown::{code, quoted};
-use super::node::Snapshot;
-use super::resolver::Folder;
+use super::members::{self, Member};
 use super::selection::{self, Axis, Selection, shown_name};
 use super::shard::Sharding;
 use super::slice::Slice;
-use super::zarr::{self, Member};
-use crate::array::{Array, Fragment};
-use crate::calendar;
+use super::snapshot::Snapshot;
+use crate::array::Array;
 use crate::column::Column;
 use crate::datatype::{CellCount, Datatype, Physical};
-use crate::escape;
-use crate::format::metadata::MetaValue;
 use crate::format::schema::{Attribute, Schema};
-use crate::scalar::{Scalar, ScalarRange, json_word};
+use crate::scalar::{Scalar, ScalarRange};
 
 /// How to name a slice. The book includes this file too (`docs/mount.md`).
 const SLICE_NAMES: &str = include_str!("slice_names.md");
@@ -81,7 +75,7 @@ pub(super) fn array_readme(name: &str, array: &Array, at_now: bool) -> String {
     if schema.is_dense() {
         out.push_str("- `tiles/ATTRIBUTE/…`: the tiles that contain data\n");
     }
-    if !zarr::members(schema).is_empty() {
+    if !members::members(schema).is_empty() {
         out.push_str("- `zarr/`: the array as a Zarr v3 group, for zarr-python, xarray, tensorstore\n");
         for (names, how) in zarr_layouts(array) {
             let _ = writeln!(out, "  - {}: {how}", names.join(", "));
@@ -133,7 +127,7 @@ fn unwritten(a: &Attribute) -> String {
 /// Groups the arrays of attribute values below `zarr/` by their chunk layout.
 fn zarr_layouts(array: &Array) -> Vec<(Vec<String>, String)> {
     let mut found: Vec<(Vec<String>, String)> = Vec::new();
-    for (name, member) in zarr::members(array.schema()) {
+    for (name, member) in members::members(array.schema()) {
         let Member::Values(attribute) = member else { continue };
         let Some((_, attribute)) = array.schema().attribute(&attribute) else {
             continue;
@@ -271,75 +265,4 @@ fn value(v: &Scalar, datatype: Datatype) -> String {
         Scalar::Bytes(v) => String::from_utf8_lossy(v).into_owned(),
         other => other.as_i128().unwrap_or(0).to_string(),
     }
-}
-
-fn json_value(v: &Scalar, datatype: Datatype) -> Value {
-    if let Some(text) = v.date_text(datatype) {
-        return Value::from(text);
-    }
-    match v {
-        Scalar::F32(v) => json_word(f64::from(*v)).map_or_else(|| json!(v), Value::from),
-        Scalar::F64(v) => json_word(*v).map_or_else(|| json!(v), Value::from),
-        Scalar::Bytes(v) => json!(escape::text(v)),
-        Scalar::U64(v) => json!(v),
-        other => json!(other.as_i128().and_then(|v| i64::try_from(v).ok())),
-    }
-}
-
-/// The contents of `metadata.json`: one value or a list of values per key.
-pub(super) fn metadata(entries: &BTreeMap<String, MetaValue>) -> String {
-    let object: Map<String, Value> = entries.iter().map(|(k, v)| (k.clone(), meta_value(v))).collect();
-    pretty(&Value::Object(object))
-}
-
-/// A metadata entry as one JSON value or a list.
-pub(super) fn meta_value(value: &MetaValue) -> Value {
-    let t = value.datatype;
-    if t.is_string() || t == Datatype::Blob {
-        let column = Column::from_cells(t, [&value.data]);
-        return json!(super::encode::cell_text(&column, 0));
-    }
-    let one = |bytes: &[u8]| match Scalar::from_le_bytes(t.physical(), bytes) {
-        Some(Scalar::U8(v)) if t == Datatype::Bool => json!(v != 0),
-        Some(v) => json_value(&v, t),
-        None => Value::Null,
-    };
-    let mut values: Vec<Value> = value.data.chunks_exact(t.size()).map(one).collect();
-    if values.len() == 1 {
-        values.swap_remove(0)
-    } else {
-        Value::Array(values)
-    }
-}
-
-/// The JSON description of a fragment.
-pub(super) fn fragment(f: &Fragment, schema: &Schema) -> String {
-    let domain = f.non_empty_domain().map(|box_| {
-        let axes = schema.dimensions.iter().zip(box_);
-        Value::Object(
-            axes.map(|(d, r)| {
-                (
-                    d.name.clone(),
-                    json!([json_value(&r.lo, d.datatype), json_value(&r.hi, d.datatype)]),
-                )
-            })
-            .collect(),
-        )
-    });
-    pretty(&json!({
-        "name": f.name,
-        "start_ms": f.start_ms,
-        "end_ms": f.end_ms,
-        "time": i64::try_from(f.end_ms).ok().map(|t| calendar::format(t, Datatype::DatetimeMs) + "Z"),
-        "type": if f.dense { "dense" } else { "sparse" },
-        "format_version": f.version.number(),
-        "cells": f.cells,
-        "bytes": f.bytes,
-        "non_empty_domain": domain,
-    }))
-}
-
-/// Indented JSON with a newline at the end.
-pub(super) fn pretty(value: &Value) -> String {
-    format!("{value:#}\n")
 }

@@ -2,7 +2,6 @@
 
 mod chunks;
 mod facts;
-mod folders;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,18 +9,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-pub(super) use self::folders::Folder;
-use self::folders::FolderText;
 use super::chunk::ZarrChunk;
 use super::contents::Contents;
 use super::encode::Format;
-use super::node::{Content, DirEntry, Node, NodeKind, Snapshot};
-use super::readme;
+use super::folder::{Folder, FolderText};
+use super::members::Member;
+use super::node::{Content, DirEntry, Node, NodeKind};
 use super::selection::{self, Selection};
 use super::slice::Slice;
+use super::snapshot::Snapshot;
 use super::tiles::Tiles;
 use super::tree::{self, Past, ViewPath};
-use super::zarr::{self, Member};
+use super::{documents, readme, zarr};
 use crate::array::{Array, Group, ObjectType, OpenOptions, Window, object_type};
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -174,7 +173,7 @@ impl View {
             Some(Found::FolderText(folder, FolderText::Metadata, _)) => {
                 let options = self.options(self.seen().window);
                 let group = Group::open(&self.source.context, &folder.path, &options).await?;
-                Some(Node::text(path, 0, readme::metadata(&group.metadata().await?)))
+                Some(Node::text(path, 0, documents::metadata(&group.metadata().await?)))
             }
             Some(Found::InArray(array, place, name, now)) => self.node(path, &array, &place, name, now).await?,
         })
@@ -354,21 +353,23 @@ impl View {
                 let name = if name.is_empty() { &self.source.name } else { name };
                 text(readme::array_readme(name, array, now))
             }
-            ViewPath::Schema => text(readme::pretty(&schema_json::to_json(
+            ViewPath::Schema => text(documents::pretty(&schema_json::to_json(
                 array.schema(),
                 &enumerations(array).await?,
             ))),
-            ViewPath::Metadata => text(readme::metadata(&array.metadata().await?)),
+            ViewPath::Metadata => text(documents::metadata(&array.metadata().await?)),
             ViewPath::SlicesReadme => text(readme::slices_readme(snapshot)),
             ViewPath::Fragment(name) => {
                 let found = array.fragments().iter().find(|f| f.name == *name);
-                found.and_then(|f| text(readme::fragment(f, &f.schema)))
+                found.and_then(|f| text(documents::fragment(f, &f.schema)))
             }
             ViewPath::Zarr | ViewPath::ZarrArray(_) => Some(Node::dir(path, modified)),
-            ViewPath::ZarrGroup => text(readme::pretty(&zarr::group(array, &facts::load(array).await?)?)),
-            ViewPath::ZarrMeta(member) => {
-                text(readme::pretty(&zarr::array(array, member, &facts::load(array).await?)?))
-            }
+            ViewPath::ZarrGroup => text(documents::pretty(&zarr::group(array, &facts::load(array).await?)?)),
+            ViewPath::ZarrMeta(member) => text(documents::pretty(&zarr::array(
+                array,
+                member,
+                &facts::load(array).await?,
+            )?)),
             ViewPath::ZarrDir(member, prefix) => zarr::holds(array, member, prefix)?.then(|| Node::dir(path, modified)),
             ViewPath::ZarrChunk(Member::Coordinates(dimension), key) => {
                 let chunk = key

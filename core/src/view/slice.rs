@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::encode::{Encode, Format, Frame};
-use super::node::{self, Snapshot};
 use super::selection::{Axis, Selection, shown_name};
+use super::snapshot::{Snapshot, hash};
 use super::window;
 use crate::array::Array;
 use crate::error::{Error, Result};
@@ -258,7 +258,7 @@ impl Slice {
     pub(super) fn id(&self) -> u64 {
         let text = self.selection.text(self.array().schema());
         let snapshot = self.snapshot.fingerprint.to_le_bytes();
-        node::hash(&[b"slice", &snapshot, text.as_bytes(), self.format.extension().as_bytes()])
+        hash(&[b"slice", &snapshot, text.as_bytes(), self.format.extension().as_bytes()])
     }
 
     /// Approximate bytes of the cells in the store, assuming equal sizes.

@@ -113,6 +113,12 @@ impl Tiles {
     }
 }
 
+/// Cells along each dimension, from the start of the domain, where the chunks start, to the end of the current domain.
+pub(super) fn lengths(schema: &Schema, grid: &Grid) -> Vec<u64> {
+    let ends = readable(schema, grid).into_iter();
+    ends.map(|span| span.last.saturating_add(1)).collect()
+}
+
 /// The readable cells of an array along each dimension: its current domain, or its domain.
 pub(super) fn readable(schema: &Schema, grid: &Grid) -> Vec<Span> {
     grid.limits(schema).unwrap_or_else(|_| grid.domain())

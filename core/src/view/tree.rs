@@ -14,10 +14,12 @@
 
 use std::cmp::Ordering;
 
-use super::node::{DirEntry, hash};
+use super::file_names::file_names;
+use super::members::{self, Member};
+use super::node::DirEntry;
 use super::selection::shown_name;
 use super::tiles::Tiles;
-use super::zarr::{self, Member};
+use super::zarr;
 use crate::array::{Array, Window};
 use crate::calendar;
 use crate::error::{Error, Result};
@@ -107,7 +109,7 @@ fn zarr_place<'a>(rest: &[&str], schema: &Schema) -> Option<ViewPath<'a>> {
         ["zarr.json"] => return Some(ViewPath::ZarrGroup),
         [name, ref rest @ ..] => (name, rest),
     };
-    let member = zarr::member(schema, name)?;
+    let member = members::member(schema, name)?;
     match *rest {
         [] => Some(ViewPath::ZarrArray(member)),
         ["zarr.json"] => Some(ViewPath::ZarrMeta(member)),
@@ -182,7 +184,7 @@ pub(super) fn list(array: &Array, place: &ViewPath<'_>, at_now: bool) -> Result<
             if schema.is_dense() {
                 names.push(DirEntry::dir("tiles"));
             }
-            if !zarr::members(schema).is_empty() {
+            if !members::members(schema).is_empty() {
                 names.push(DirEntry::dir("zarr"));
             }
             names
@@ -222,7 +224,7 @@ pub(super) fn list(array: &Array, place: &ViewPath<'_>, at_now: bool) -> Result<
             names
         }
         ViewPath::Zarr => {
-            let mut names: Vec<_> = zarr::members(schema)
+            let mut names: Vec<_> = members::members(schema)
                 .into_iter()
                 .map(|(n, _)| DirEntry::dir(n))
                 .collect();
@@ -330,44 +332,6 @@ fn period(name: &str) -> Result<(u64, u64)> {
     calendar::milliseconds(name).map_err(Error::invalid)
 }
 
-/// The longest name in bytes that file systems allow.
-const NAME_BYTES_MAX: usize = 255;
-
-/// Escapes a name as one component of a path, with percent-encoding. Only `/`, NUL and the names `.` and `..` are
-/// escaped. A name that is too long is shortened.
-pub(super) fn file_name(name: &str) -> String {
-    match name {
-        "" => "%".to_owned(),
-        "." => "%2E".to_owned(),
-        ".." => "%2E.".to_owned(),
-        _ => shortened(name.replace('/', "%2F").replace('\0', "%00")),
-    }
-}
-
-/// The name, or its start and a hash of all of it if it is too long for a file system.
-pub(super) fn shortened(name: String) -> String {
-    if name.len() <= NAME_BYTES_MAX {
-        return name;
-    }
-    let hash = format!("~{:016x}", hash(&[name.as_bytes()]));
-    let start = name.floor_char_boundary(NAME_BYTES_MAX - hash.len());
-    format!("{}{hash}", name.get(..start).unwrap_or_default())
-}
-
-/// Escapes the names in a folder. If an escaped name equals another name, underscores are appended to it.
-pub(super) fn file_names(names: &[&str]) -> Vec<String> {
-    let mut taken: Vec<String> = Vec::new();
-    let shown = names.iter().map(|&name| {
-        let mut shown = file_name(name);
-        while shown != name && (names.contains(&shown.as_str()) || taken.contains(&shown)) {
-            shown.push('_');
-        }
-        taken.push(shown.clone());
-        shown
-    });
-    shown.collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -426,29 +390,6 @@ mod tests {
         ] {
             check(path, None);
         }
-    }
-
-    #[test]
-    fn only_characters_invalid_in_paths_are_escaped() {
-        let names = ["50%", ".hidden", "a/b", "a%2Fb", "", ".", "..", "...", "x\0y", "a%2Fb_"];
-        let shown = [
-            "50%", ".hidden", "a%2Fb__", "a%2Fb", "%", "%2E", "%2E.", "...", "x%00y", "a%2Fb_",
-        ];
-        assert_eq!(file_names(&names), shown);
-    }
-
-    #[test]
-    fn long_names_are_shortened_and_stay_distinct() {
-        let (long, fits) = ("ä".repeat(200), "b".repeat(NAME_BYTES_MAX));
-        let names = [long.clone() + "1", long.clone() + "2", fits.clone()];
-        let shown = file_names(&names.each_ref().map(String::as_str));
-        assert!(shown.iter().all(|name| name.len() <= NAME_BYTES_MAX), "{shown:?}");
-        assert!(
-            shown[0] != shown[1] && shown[0].starts_with("ääää") && shown[2] == fits,
-            "{shown:?}"
-        );
-        // The same in every process, and for each name alone.
-        assert_eq!(shown[1], file_name(&names[1]));
     }
 
     #[test]

@@ -11,11 +11,10 @@
 use serde_json::{Map, Value, json};
 
 use super::fill::Facts;
+use super::members::{Member, members, node_name, values_a_cell};
 use super::missing::Missing;
-use super::selection::column_names;
 use super::shard::Sharding;
-use super::tiles::{Tiles, readable};
-use super::tree::{file_name, shortened};
+use super::tiles::{Tiles, lengths};
 use super::{attributes, fill};
 use crate::array::Array;
 use crate::datatype::{CellCount, Datatype, Physical};
@@ -23,68 +22,6 @@ use crate::error::{Error, Result};
 use crate::format::schema::{Attribute, Schema};
 use crate::geometry::grid::Grid;
 use crate::scalar::{Scalar, json_word};
-
-/// The longest axis with an array of coordinates. Readers load such arrays as a whole.
-const COORDINATES_MAX: u64 = 1 << 24;
-
-/// An array of the hierarchy.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Member {
-    /// Values of this attribute.
-    Values(String),
-    /// Validity of this attribute.
-    Valid(String),
-    /// Coordinates of the dimension with this index.
-    Coordinates(usize),
-}
-
-/// The arrays of the hierarchy, with the names of their folders.
-pub(super) fn members(schema: &Schema) -> Vec<(String, Member)> {
-    let mut found: Vec<(String, Member)> = Vec::new();
-    let Some(grid) = Grid::new(schema).ok().filter(|_| schema.is_dense()) else {
-        return found;
-    };
-    let shown = |a: &&Attribute| !a.datatype.is_bytes() && !a.cell.is_var();
-    let attributes: Vec<&Attribute> = schema.attributes.iter().filter(shown).collect();
-    let names: Vec<&str> = attributes.iter().map(|a| a.name.as_str()).collect();
-    for (a, (name, valid)) in attributes.iter().zip(column_names(&names)) {
-        let values = (name, Member::Values(a.name.clone()));
-        let validity = a.nullable.then(|| (valid, Member::Valid(a.name.clone())));
-        for (name, member) in std::iter::once(values).chain(validity) {
-            // An escaped name may equal another name.
-            let mut name = node_name(&name);
-            while found.iter().any(|(n, _)| *n == name) {
-                name.push('_');
-            }
-            found.push((name, member));
-        }
-    }
-    let lengths = lengths(schema, &grid);
-    for (i, (d, length)) in schema.dimensions.iter().zip(lengths).enumerate() {
-        let name = node_name(&d.name);
-        let taken = found.iter().any(|(n, _)| *n == name);
-        if !d.name.is_empty() && !taken && length <= COORDINATES_MAX {
-            found.push((name, Member::Coordinates(i)));
-        }
-    }
-    found
-}
-
-/// The array with this name.
-pub(super) fn member(schema: &Schema, name: &str) -> Option<Member> {
-    members(schema).into_iter().find(|(n, _)| n == name).map(|(_, m)| m)
-}
-
-impl Member {
-    /// The number of indices in a chunk key.
-    pub(super) fn chunk_axes(&self, schema: &Schema) -> usize {
-        match self {
-            Self::Coordinates(_) => 1,
-            Self::Valid(_) => schema.dimensions.len(),
-            Self::Values(name) => schema.dimensions.len() + usize::from(values_a_cell(schema, name) > 1),
-        }
-    }
-}
 
 /// `zarr.json` of the group. It repeats the metadata of all arrays, so that one read opens everything.
 pub(super) fn group(of: &Array, facts: &Facts) -> Result<Value> {
@@ -242,13 +179,6 @@ const fn unit(datatype: Datatype) -> Option<&'static str> {
     })
 }
 
-fn values_a_cell(schema: &Schema, attribute: &str) -> u64 {
-    match schema.attribute(attribute).map(|(_, a)| a.cell) {
-        Some(CellCount::Fixed(n)) => u64::from(n),
-        _ => 1,
-    }
-}
-
 fn fill_value(datatype: Datatype, bytes: &[u8]) -> Value {
     let float = |v: f64| json_word(v).map_or_else(|| json!(v), Value::from);
     match Scalar::from_le_bytes(datatype.physical(), bytes) {
@@ -259,23 +189,6 @@ fn fill_value(datatype: Datatype, bytes: &[u8]) -> Value {
         Some(v) => json!(v.as_i128().and_then(|v| i64::try_from(v).ok()).unwrap_or(0)),
         None => json!(0),
     }
-}
-
-/// Escapes a node name. Zarr reserves `zarr.json` and names that start with two underscores. zarr-python treats a
-/// backslash as a slash, and then finds no array in the group.
-fn node_name(name: &str) -> String {
-    let node = match name.strip_prefix("__") {
-        Some(rest) => format!("%5F_{}", file_name(rest)),
-        None if name == "zarr.json" => "zarr%2Ejson".to_owned(),
-        None => file_name(name),
-    };
-    shortened(node.replace('\\', "%5C"))
-}
-
-/// Cells along each dimension, from the start of the domain, where the chunks start, to the end of the current domain.
-fn lengths(schema: &Schema, grid: &Grid) -> Vec<u64> {
-    let ends = readable(schema, grid).into_iter();
-    ends.map(|span| span.last.saturating_add(1)).collect()
 }
 
 /// Coordinates per chunk of a dimension: the tile extent, or the axis length if that is shorter.
@@ -366,66 +279,7 @@ pub(super) fn holds(array: &Array, member: &Member, prefix: &[u64]) -> Result<bo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::schema::{ArrayType, Dimension};
-
-    fn schema() -> Schema {
-        let dims = vec![
-            Dimension::new("t", Datatype::DatetimeDay, 10_i64, 19_i64, 4_i64),
-            Dimension::new("", Datatype::Int64, 0_i64, 2_i64, 2_i64),
-        ];
-        let mut maybe = Attribute::new("__maybe", Datatype::Float32, CellCount::ONE);
-        maybe.nullable = true;
-        let attributes = vec![
-            maybe,
-            Attribute::new("rgb", Datatype::Uint8, CellCount::Fixed(3)),
-            Attribute::new(r"s\t", Datatype::Uint8, CellCount::ONE),
-            Attribute::new("text", Datatype::StringUtf8, CellCount::Var),
-        ];
-        Schema::new(ArrayType::Dense, dims, attributes)
-    }
-
-    #[test]
-    fn members_are_numbers_and_coordinates() {
-        let names: Vec<String> = members(&schema()).into_iter().map(|(n, _)| n).collect();
-        assert_eq!(names, ["%5F_maybe", "%5F_maybe_valid", "rgb", "s%5Ct", "t"]);
-        let mut sparse = schema();
-        sparse.array_type = ArrayType::Sparse;
-        assert_eq!(members(&sparse), []);
-    }
-
-    #[test]
-    fn array_names_are_unique() {
-        let mut schema = schema();
-        let attribute = |name: &str, nullable| {
-            let mut a = Attribute::new(name, Datatype::Uint8, CellCount::ONE);
-            a.nullable = nullable;
-            a
-        };
-        let all = [
-            ("n", true),
-            ("n_valid", true),
-            ("", false),
-            ("data", true),
-            ("zarr.json", false),
-        ];
-        schema.attributes = all.iter().map(|(name, nullable)| attribute(name, *nullable)).collect();
-        let found = members(&schema);
-        let names: Vec<&str> = found.iter().map(|(n, _)| n.as_str()).collect();
-        let expected = [
-            "n",
-            "n_valid_",
-            "n_valid",
-            "n_valid_valid",
-            "data_",
-            "data",
-            "data_valid",
-            "zarr%2Ejson",
-            "t",
-        ];
-        assert_eq!(names, expected);
-        assert_eq!(member(&schema, "n_valid_"), Some(Member::Valid("n".into())));
-        assert_eq!(member(&schema, "data_"), Some(Member::Values(String::new())));
-    }
+    use crate::view::members::tests::schema;
 
     #[test]
     fn metadata_states_shape_chunks_type_and_fill_value() {

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::view::chunk::ZarrChunk;
-use crate::view::node::{Content, Node, NodeKind, Snapshot};
+use crate::view::node::{Content, Node, NodeKind};
 use crate::view::shard::Shard;
+use crate::view::snapshot::Snapshot;
 
 /// The node of a Zarr chunk. It serves stored bytes unchanged if possible, otherwise it builds the chunk from cells.
 ///

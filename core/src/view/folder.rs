@@ -1,28 +1,27 @@
 //! Folders of arrays: the members of a group, or the contents of a folder.
 
+use super::file_names::{file_name, file_names};
 use crate::array::{Group, Member, may_be_array};
 use crate::context::Context;
 use crate::error::Result;
 use crate::vfs::{Entry, EntryKind, join, last_part, path_within};
 
-use crate::view::tree;
-
 /// A folder of arrays and other folders.
 #[derive(Debug, Default)]
-pub(in crate::view) struct Folder {
+pub(super) struct Folder {
     /// The path in the store.
     pub(super) path: String,
-    pub(in crate::view) is_group: bool,
-    pub(in crate::view) children: Vec<Child>,
+    pub(super) is_group: bool,
+    pub(super) children: Vec<Child>,
     /// Names and URIs of group members outside the group's folder. They are not shown: they may be outside the source,
     /// and groups that contain each other would be endless.
-    pub(in crate::view) elsewhere: Vec<(String, String)>,
+    pub(super) elsewhere: Vec<(String, String)>,
 }
 
 #[derive(Debug)]
-pub(in crate::view) struct Child {
+pub(super) struct Child {
     /// The displayed name.
-    pub(in crate::view) name: String,
+    pub(super) name: String,
     /// The path in the store.
     pub(super) path: String,
 }
@@ -49,7 +48,7 @@ impl Folder {
         let entries = context.vfs.list(path).await?.into_iter();
         let shown = entries.filter(|e| e.kind == EntryKind::Dir && may_be_array(&e.name));
         let child = |e: Entry| Child {
-            name: tree::file_name(&e.name),
+            name: file_name(&e.name),
             path: join(path, &e.name),
         };
         Ok(Self {
@@ -84,7 +83,7 @@ impl Folder {
         let others = group.others().await?;
         let names: Vec<String> = group.members.iter().map(own).chain(others.iter().cloned()).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let mut names = tree::file_names(&names).into_iter();
+        let mut names = file_names(&names).into_iter();
         for (m, name) in group.members.iter().zip(&mut names) {
             let path = if m.relative {
                 path_within("/", &format!("/{}", m.uri))

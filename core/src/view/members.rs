@@ -1,0 +1,156 @@
+//! The arrays of the Zarr view: which there are, and their names. Does no I/O.
+
+use super::file_names::{file_name, shortened};
+use super::selection::column_names;
+use super::tiles::lengths;
+use crate::datatype::CellCount;
+use crate::format::schema::{Attribute, Schema};
+use crate::geometry::grid::Grid;
+
+/// The longest axis with an array of coordinates. Readers load such arrays as a whole.
+const COORDINATES_MAX: u64 = 1 << 24;
+
+/// An array of the hierarchy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Member {
+    /// Values of this attribute.
+    Values(String),
+    /// Validity of this attribute.
+    Valid(String),
+    /// Coordinates of the dimension with this index.
+    Coordinates(usize),
+}
+
+/// The arrays of the hierarchy, with the names of their folders.
+pub(super) fn members(schema: &Schema) -> Vec<(String, Member)> {
+    let mut found: Vec<(String, Member)> = Vec::new();
+    let Some(grid) = Grid::new(schema).ok().filter(|_| schema.is_dense()) else {
+        return found;
+    };
+    let shown = |a: &&Attribute| !a.datatype.is_bytes() && !a.cell.is_var();
+    let attributes: Vec<&Attribute> = schema.attributes.iter().filter(shown).collect();
+    let names: Vec<&str> = attributes.iter().map(|a| a.name.as_str()).collect();
+    for (a, (name, valid)) in attributes.iter().zip(column_names(&names)) {
+        let values = (name, Member::Values(a.name.clone()));
+        let validity = a.nullable.then(|| (valid, Member::Valid(a.name.clone())));
+        for (name, member) in std::iter::once(values).chain(validity) {
+            // An escaped name may equal another name.
+            let mut name = node_name(&name);
+            while found.iter().any(|(n, _)| *n == name) {
+                name.push('_');
+            }
+            found.push((name, member));
+        }
+    }
+    let lengths = lengths(schema, &grid);
+    for (i, (d, length)) in schema.dimensions.iter().zip(lengths).enumerate() {
+        let name = node_name(&d.name);
+        let taken = found.iter().any(|(n, _)| *n == name);
+        if !d.name.is_empty() && !taken && length <= COORDINATES_MAX {
+            found.push((name, Member::Coordinates(i)));
+        }
+    }
+    found
+}
+
+/// The array with this name.
+pub(super) fn member(schema: &Schema, name: &str) -> Option<Member> {
+    members(schema).into_iter().find(|(n, _)| n == name).map(|(_, m)| m)
+}
+
+impl Member {
+    /// The number of indices in a chunk key.
+    pub(super) fn chunk_axes(&self, schema: &Schema) -> usize {
+        match self {
+            Self::Coordinates(_) => 1,
+            Self::Valid(_) => schema.dimensions.len(),
+            Self::Values(name) => schema.dimensions.len() + usize::from(values_a_cell(schema, name) > 1),
+        }
+    }
+}
+
+/// Values per cell of an attribute.
+pub(super) fn values_a_cell(schema: &Schema, attribute: &str) -> u64 {
+    match schema.attribute(attribute).map(|(_, a)| a.cell) {
+        Some(CellCount::Fixed(n)) => u64::from(n),
+        _ => 1,
+    }
+}
+
+/// Escapes a node name. Zarr reserves `zarr.json` and names that start with two underscores. zarr-python treats a
+/// backslash as a slash, and then finds no array in the group.
+pub(super) fn node_name(name: &str) -> String {
+    let node = match name.strip_prefix("__") {
+        Some(rest) => format!("%5F_{}", file_name(rest)),
+        None if name == "zarr.json" => "zarr%2Ejson".to_owned(),
+        None => file_name(name),
+    };
+    shortened(node.replace('\\', "%5C"))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::datatype::Datatype;
+    use crate::format::schema::{ArrayType, Dimension};
+
+    /// Attributes that have a Zarr array, with unusual names, and one that has none.
+    pub(in crate::view) fn schema() -> Schema {
+        let dims = vec![
+            Dimension::new("t", Datatype::DatetimeDay, 10_i64, 19_i64, 4_i64),
+            Dimension::new("", Datatype::Int64, 0_i64, 2_i64, 2_i64),
+        ];
+        let mut maybe = Attribute::new("__maybe", Datatype::Float32, CellCount::ONE);
+        maybe.nullable = true;
+        let attributes = vec![
+            maybe,
+            Attribute::new("rgb", Datatype::Uint8, CellCount::Fixed(3)),
+            Attribute::new(r"s\t", Datatype::Uint8, CellCount::ONE),
+            Attribute::new("text", Datatype::StringUtf8, CellCount::Var),
+        ];
+        Schema::new(ArrayType::Dense, dims, attributes)
+    }
+
+    #[test]
+    fn members_are_numbers_and_coordinates() {
+        let names: Vec<String> = members(&schema()).into_iter().map(|(n, _)| n).collect();
+        assert_eq!(names, ["%5F_maybe", "%5F_maybe_valid", "rgb", "s%5Ct", "t"]);
+        let mut sparse = schema();
+        sparse.array_type = ArrayType::Sparse;
+        assert_eq!(members(&sparse), []);
+    }
+
+    #[test]
+    fn array_names_are_unique() {
+        let mut schema = schema();
+        let attribute = |name: &str, nullable| {
+            let mut a = Attribute::new(name, Datatype::Uint8, CellCount::ONE);
+            a.nullable = nullable;
+            a
+        };
+        let all = [
+            ("n", true),
+            ("n_valid", true),
+            ("", false),
+            ("data", true),
+            ("zarr.json", false),
+        ];
+        schema.attributes = all.iter().map(|(name, nullable)| attribute(name, *nullable)).collect();
+        let found = members(&schema);
+        let names: Vec<&str> = found.iter().map(|(n, _)| n.as_str()).collect();
+        let expected = [
+            "n",
+            "n_valid_",
+            "n_valid",
+            "n_valid_valid",
+            "data_",
+            "data",
+            "data_valid",
+            "zarr%2Ejson",
+            "t",
+        ];
+        assert_eq!(names, expected);
+        assert_eq!(member(&schema, "n_valid_"), Some(Member::Valid("n".into())));
+        assert_eq!(member(&schema, "data_"), Some(Member::Values(String::new())));
+    }
+}

@@ -1,0 +1,51 @@
+//! An array as of a time, with a fingerprint of its cells.
+
+use sha2::{Digest as _, Sha256};
+
+use crate::array::Array;
+
+/// An array as of a time.
+#[derive(Debug, Clone)]
+pub(super) struct Snapshot {
+    pub(super) array: Array,
+    /// A hash of everything that affects the cells: schema, fragments, deletes, and the time window if it covers a
+    /// fragment only in part.
+    pub(super) fingerprint: u64,
+    /// The time of the last write or delete.
+    pub(super) modified_ms: u64,
+}
+
+impl Snapshot {
+    pub(super) fn new(array: Array) -> Self {
+        let schema = format!("{:?}", array.schema());
+        let window = array.window();
+        let mut parts = vec![array.path().as_bytes(), schema.as_bytes()];
+        parts.extend(array.fragments().iter().map(|f| f.name.as_bytes()));
+        parts.extend(array.deletes().iter().map(|d| d.path.as_bytes()));
+        // Two windows with the same fragments show different cells if they cover a fragment only in part.
+        let bounds = [window.start_ms.to_le_bytes(), window.end_ms.to_le_bytes()];
+        if array.fragments().iter().any(|f| f.is_partly_within(window)) {
+            parts.extend(bounds.iter().map(<[u8; 8]>::as_slice));
+        }
+        let fingerprint = hash(&parts);
+        let modified_ms = array.times().last().copied().unwrap_or(0);
+        Self {
+            array,
+            fingerprint,
+            modified_ms,
+        }
+    }
+}
+
+/// A 64-bit hash of the parts, the same on all platforms.
+pub(super) fn hash(parts: &[&[u8]]) -> u64 {
+    let mut sha = Sha256::new();
+    for part in parts {
+        sha.update((part.len() as u64).to_le_bytes());
+        sha.update(part);
+    }
+    let digest = sha.finalize();
+    let first: [u8; 8] = std::array::from_fn(|i| digest.get(i).copied().unwrap_or(0));
+    // The kernel reserves 0 for a missing file and 1 for the root folder.
+    u64::from_le_bytes(first).max(2)
+}
