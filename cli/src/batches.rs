@@ -6,7 +6,7 @@ use hyperslab::maintain::{ConsolidateOptions, Mode};
 use hyperslab::schema::Schema;
 use hyperslab::{Array, Cpu, Query, Scalar, ScalarRange, Window, WriteOptions, maintain};
 
-use crate::input::{Shape, Stream, Take, boxes};
+use crate::input::{BatchLimit, Shape, Stream, boxes};
 use crate::sizes::{ALL_CORES_BYTES, PROGRAM_BYTES, show};
 use crate::store::{Env, Place, seed};
 use crate::write::{Target, write_table};
@@ -174,7 +174,7 @@ impl Batched<'_> {
         let (mut fragments, mut row) = (0, 0);
         for ranges in boxes(&filled.shape, cells, &extents(array)) {
             let rows = ranges.iter().map(|(a, b)| b - a).product::<u64>() * values;
-            let take = Take::Rows(usize::try_from(rows)?);
+            let take = BatchLimit::Rows(usize::try_from(rows)?);
             let batch = reader.next(take)?;
             let mut batch = batch.context("the file has fewer cells than its box")?;
             batch.shape = Some(filled.shape_of(&ranges));
@@ -185,8 +185,8 @@ impl Batched<'_> {
         Ok(fragments)
     }
 
-    fn take(&self, step: u64) -> Take {
-        Take::Bytes {
+    fn take(&self, step: u64) -> BatchLimit {
+        BatchLimit::Bytes {
             bytes: usize::try_from(self.budget.batch_bytes()).unwrap_or(usize::MAX),
             step: usize::try_from(step).unwrap_or(usize::MAX),
         }

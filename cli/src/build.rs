@@ -34,7 +34,7 @@ impl Building {
             // A read-only store fails here. In other stores, an empty folder has no effect.
             to.context.vfs.create_dir(&to.path).await.with_context(what)?;
         }
-        outside_of_arrays(to).await?;
+        refuse_inside_array(to).await?;
         if !to.context.vfs.list(&to.path).await.with_context(what)?.is_empty() {
             bail!(
                 "cannot create {}: already exists; choose another name or remove it first",
@@ -111,13 +111,13 @@ impl Building {
 }
 
 /// Returns an error if `to` is inside an array's folder, where readers of that array would not see it.
-pub(crate) async fn outside_of_arrays(to: &Place) -> Result<()> {
+pub(crate) async fn refuse_inside_array(to: &Place) -> Result<()> {
     let (root, path) = match to.local() {
         Some(path) => from_root(path)?,
         None => from_bucket(&to.url),
     };
     let root = Place::new(&root)?;
-    Ok(array::outside_of_arrays(&root.context, &path).await?)
+    Ok(array::refuse_inside_array(&root.context, &path).await?)
 }
 
 /// Splits a path into the root of the file system and the path from there. Resolves links in the existing part.

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use anyhow::Result;
 
 use crate::import;
-use crate::input::{self, Grid, Stream, Take, Unread};
+use crate::input::{self, BatchLimit, CellFile, Grid, Stream};
 
 /// Cells of a batch, and the most batches that are read. A header may claim far more cells than the file has.
 const BATCH_CELLS: usize = 3;
@@ -23,7 +23,7 @@ pub fn import_numpy(bytes: &[u8], zipped: bool) -> Result<()> {
     let mut file = tempfile::tempfile()?;
     file.write_all(bytes)?;
     let (mut table, grid) = Grid::look(file, zipped)?;
-    let stream = Stream::counted(Unread::Grid(grid))?;
+    let stream = Stream::counted(CellFile::Grid(grid))?;
     let fields = import::attributes(&mut table)?;
     if let Ok(whole) = stream.table() {
         assert_eq!(whole.rows() as u64, stream.rows, "all cells at once");
@@ -32,7 +32,7 @@ pub fn import_numpy(bytes: &[u8], zipped: bool) -> Result<()> {
     let mut reader = opened.reader(&|_| true)?;
     let mut rows = 0;
     for _ in 0..BATCHES_MAX {
-        let Some(mut batch) = reader.next(Take::Rows(BATCH_CELLS))? else {
+        let Some(mut batch) = reader.next(BatchLimit::Rows(BATCH_CELLS))? else {
             assert_eq!(rows, stream.rows, "all batches");
             break;
         };

@@ -6,7 +6,7 @@ pub use crate::report::{Report, coloured_message};
 
 /// Opening and creating arrays, and the listing behind them.
 pub mod array {
-    pub use crate::array::{directory, may_be_array, outside_of_arrays};
+    pub use crate::array::{directory, may_be_array, refuse_inside_array};
 }
 
 /// Dates as text.

@@ -11,7 +11,7 @@ use anyhow::{Result, ensure};
 use hyperslab::internals::view::encode::Format;
 
 use crate::args::Export;
-use crate::build::outside_of_arrays;
+use crate::build::refuse_inside_array;
 use crate::errors::usage;
 use crate::formats::{self, Output};
 use crate::store::{Env, Place};
@@ -26,7 +26,7 @@ pub(crate) async fn export(env: &Env, args: &Export) -> Result<()> {
     } else if !args.out.contains("://") {
         let path = Path::new(&args.out);
         let path = path.canonicalize().or_else(|_| std::path::absolute(path))?;
-        outside_of_arrays(&Place::new(&path.to_string_lossy())?).await?;
+        refuse_inside_array(&Place::new(&path.to_string_lossy())?).await?;
     }
     let job = Job::new(env, args, format).await?;
     match format {

@@ -12,7 +12,7 @@ use hyperslab::schema::{
 };
 use hyperslab::{CellCount, Datatype, Scalar, ScalarRange, schema_json};
 
-use super::{enumerations, extents, odd, tiles};
+use super::{enumerations, extents, outliers, tiles};
 use crate::args::Import;
 use crate::errors::usage;
 use crate::export::repeated;
@@ -231,11 +231,11 @@ fn complete(dimensions: &mut [Dimension]) -> Result<()> {
 fn dimension(table: &mut Table, name: &str, extent: Option<&str>, args: &Import) -> Result<Dimension> {
     let found = table.take(|n| n == name).context("a dimension has no column")?;
     if let Values::Seen(guess) = &found.values
-        && let Some(found) = guess.odd_one()
+        && let Some(found) = guess.outlier()
     {
-        return Err(odd::refusal(name, &found));
+        return Err(outliers::refusal(name, &found));
     }
-    odd::warn_of_losses(name, &found);
+    outliers::warn_of_losses(name, &found);
     let mut found = unfolded(found)?;
     let field = field_of(&found)?;
     if field.datatype.is_string() {
@@ -439,9 +439,9 @@ fn roomy(name: &str, datatype: Datatype, lo: Scalar, hi: Scalar) -> Result<Scala
 /// The attribute for a column, and its enumeration if it has one.
 fn attribute(named: &Named, filters: Option<&Pipeline>) -> Result<(Attribute, Option<Enumeration>)> {
     if let Values::Seen(guess) = &named.values {
-        odd::check_text(&named.name, guess)?;
+        outliers::check_text(&named.name, guess)?;
     }
-    odd::warn_of_losses(&named.name, named);
+    outliers::warn_of_losses(&named.name, named);
     let field = field_of(named)?;
     let mut a = Attribute::new(&named.name, field.datatype, field.cell);
     a.nullable = field.nullable;

@@ -12,7 +12,7 @@ use super::infer;
 use crate::args::Import;
 use crate::batches::Budget;
 use crate::input::{
-    Batches, Grid, Named, Stream, Summary, Table, Take, Text, Unread, VALUE_BYTES, Values, warn_of_zones,
+    BatchLimit, Batches, CellFile, Grid, Named, Stream, Summary, Table, Text, VALUE_BYTES, Values, warn_of_zones,
 };
 
 /// Scans a text table. Returns a table of columns without cells, and the cells. `given` are the types of some columns.
@@ -23,13 +23,13 @@ pub(super) fn text(text: Text, given: &[(String, Datatype)]) -> Result<(Table, S
         Values::Seen(guess) => guess.bytes() + VALUE_BYTES as u64 * guess.rows(),
         _ => 0,
     });
-    let stream = Stream::new(Unread::Text(text), rows, bytes.sum());
+    let stream = Stream::new(CellFile::Text(text), rows, bytes.sum());
     Ok((table, stream))
 }
 
 /// Adds the range of coordinates to the columns of a sparse import of numpy arrays.
 pub(super) fn grid(args: &Import, mut table: Table, grid: Grid, budget: Budget) -> Result<(Table, Stream)> {
-    let stream = Stream::counted(Unread::Grid(grid))?;
+    let stream = Stream::counted(CellFile::Grid(grid))?;
     if !args.sparse {
         return Ok((table, stream));
     }
@@ -37,7 +37,7 @@ pub(super) fn grid(args: &Import, mut table: Table, grid: Grid, budget: Budget) 
     let mut summaries: Vec<(String, Summary)> = Vec::new();
     let mut opened = stream.open()?;
     let mut reader = opened.reader(&is_dimension)?;
-    let take = Take::Bytes {
+    let take = BatchLimit::Bytes {
         bytes: usize::try_from(budget.batch_bytes()).unwrap_or(usize::MAX),
         step: 1,
     };
@@ -99,7 +99,7 @@ pub(super) fn arrow(args: &Import, batches: Batches) -> Result<(Table, Stream)> 
     };
     let rows = table.rows() as u64;
     drop(reader);
-    Ok((table, Stream::new(Unread::Arrow(batches), rows, bytes)))
+    Ok((table, Stream::new(CellFile::Arrow(batches), rows, bytes)))
 }
 
 fn summary(field: FieldType) -> Summary {

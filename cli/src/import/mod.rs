@@ -6,7 +6,7 @@ mod extents;
 mod hostile;
 mod infer;
 mod look;
-mod odd;
+mod outliers;
 #[cfg(test)]
 mod tests;
 mod tiles;

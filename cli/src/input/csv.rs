@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::{Column, Datatype};
 
-use super::{Lines, Named, Rounding, Table, Take, Values, encoding};
+use super::{BatchLimit, Lines, Named, Rounding, Table, Values, encoding};
 
 /// Separators, with their names for messages. The header decides which one a file uses.
 const SEPARATORS: [(u8, &str); 4] = [(b',', "','"), (b';', "';'"), (b'\t', "tab"), (b'|', "'|'")];
@@ -166,14 +166,14 @@ impl<'a> Sheet<'a> {
     }
 
     /// Reads the `wanted` columns of the next rows. `None` if there are no more rows.
-    pub(super) fn table(&mut self, wanted: impl Fn(&str) -> bool, take: Take) -> Result<Option<Table>> {
+    pub(super) fn table(&mut self, wanted: impl Fn(&str) -> bool, take: BatchLimit) -> Result<Option<Table>> {
         let wanted: Vec<bool> = self.names.iter().map(|name| wanted(name)).collect();
         let mut columns: Vec<Option<Column>> = wanted.iter().map(|w| w.then(empty)).collect();
         let mut lines = Lines::default();
         let (mut rows, mut held) = (0, 0);
         let goes_on = |rows: usize, held: usize| match take {
-            Take::Rows(most) => rows < most,
-            Take::Bytes { bytes, step } => held < bytes || !rows.is_multiple_of(step.max(1)),
+            BatchLimit::Rows(most) => rows < most,
+            BatchLimit::Bytes { bytes, step } => held < bytes || !rows.is_multiple_of(step.max(1)),
         };
         while goes_on(rows, held)
             && let Some(row) = self.row()?
@@ -195,7 +195,7 @@ impl<'a> Sheet<'a> {
 
     /// Reads all remaining rows.
     pub(super) fn whole(&mut self) -> Result<Table> {
-        let table = self.table(|_| true, Take::Rows(usize::MAX))?;
+        let table = self.table(|_| true, BatchLimit::Rows(usize::MAX))?;
         let none = || self.named(self.names.iter().map(|_| Some(empty())).collect(), Lines::default());
         Ok(table.unwrap_or_else(none))
     }

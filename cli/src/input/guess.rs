@@ -41,25 +41,25 @@ pub(crate) struct Guess {
     /// Numbers with a decimal comma, and dates of any precision that are not numbers.
     commas: u64,
     days: u64,
-    odd_number: Option<Odd>,
-    odd_date: Option<Odd>,
+    odd_number: Option<Outlier>,
+    odd_date: Option<Outlier>,
     /// The first whole number that a float64 would round, and the first one with a leading zero.
-    rounded: Option<Odd>,
-    zero_led: Option<Odd>,
+    rounded: Option<Outlier>,
+    zero_led: Option<Outlier>,
     /// The first whole number that no integer type holds together with those before it.
-    unfit: Option<Odd>,
+    unfit: Option<Outlier>,
     /// The cells that are NaT, which is neither a number nor a date, and the first of them.
     nats: u64,
-    odd_nat: Option<Odd>,
+    odd_nat: Option<Outlier>,
     /// The first date that no unit holds together with those before it.
-    fine: Option<Odd>,
+    fine: Option<Outlier>,
     /// The first number whose digits float32, the given type, does not keep.
-    coarse: Option<Odd>,
+    coarse: Option<Outlier>,
     /// Dates with text other than an offset after the time, and the first of them.
     zoned: u64,
-    odd_zone: Option<Odd>,
+    odd_zone: Option<Outlier>,
     /// The first time with a UTC offset, and whether other times have no zone.
-    offset: Option<Odd>,
+    offset: Option<Outlier>,
     unnamed: bool,
 }
 
@@ -72,7 +72,7 @@ struct Fit {
 
 /// A cell that differs from most of its column.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Odd {
+pub(crate) struct Outlier {
     /// Its line.
     pub(crate) line: u64,
     /// The start of its text.
@@ -302,7 +302,7 @@ impl Guess {
             Kind::Fine => &mut self.fine,
             Kind::Coarse => &mut self.coarse,
         };
-        first.get_or_insert_with(|| Odd {
+        first.get_or_insert_with(|| Outlier {
             line,
             text: shown(text),
             others: 0,
@@ -389,7 +389,7 @@ impl Guess {
     }
 
     /// The first cell that makes the column text, if most of its cells are something else.
-    pub(crate) fn odd_one(&self) -> Option<Odd> {
+    pub(crate) fn outlier(&self) -> Option<Outlier> {
         if self.given.is_some() || self.datatype() != Datatype::StringUtf8 {
             return None;
         }
@@ -416,7 +416,7 @@ impl Guess {
         } else {
             return None;
         };
-        Some(Odd {
+        Some(Outlier {
             others,
             filled: self.filled,
             ..odd
@@ -424,19 +424,19 @@ impl Guess {
     }
 
     /// The first time of a column of dates that has a UTC offset, and whether other times have no zone.
-    pub(crate) fn offset(&self) -> Option<(&Odd, bool)> {
+    pub(crate) fn offset(&self) -> Option<(&Outlier, bool)> {
         let dates = self.given.is_none() && self.datatype().is_datetime();
         let offset = self.offset.as_ref().filter(|_| dates)?;
         Some((offset, self.unnamed))
     }
 
     /// The first number whose digits the given type float32 does not keep.
-    pub(crate) fn coarse(&self) -> Option<&Odd> {
+    pub(crate) fn coarse(&self) -> Option<&Outlier> {
         self.coarse.as_ref()
     }
 
     /// The first cell with a leading zero in a column of whole numbers, which do not keep the zero.
-    pub(crate) fn zero_led(&self) -> Option<&Odd> {
+    pub(crate) fn zero_led(&self) -> Option<&Outlier> {
         let whole = self.given.is_none() && self.datatype().is_integer();
         self.zero_led.as_ref().filter(|_| whole)
     }

@@ -35,12 +35,12 @@ pub(crate) use convert::column;
 use csv::Sheet;
 pub(crate) use csv::{VALUE_BYTES, separator};
 pub(crate) use grid::{Grid, boxes};
-pub(crate) use guess::{Guess, Kind, Odd};
+pub(crate) use guess::{Guess, Kind, Outlier};
 #[cfg(test)]
 pub(crate) use npy::read as read_npy;
 #[cfg(test)]
 pub(crate) use npz::read as read_npz;
-pub(crate) use stream::{Stream, Take, Unread};
+pub(crate) use stream::{BatchLimit, CellFile, Stream};
 pub(crate) use text::{Lines, Rounding, hex, number, range, scalar};
 
 /// Columns of equal length, or arrays of equal shape.
@@ -195,11 +195,11 @@ impl<'a> Source<'a> {
     /// deleted when the program ends.
     pub(crate) fn stream(&self, rounding: Rounding) -> Result<Stream> {
         let file = if let Some(text) = self.text(rounding)? {
-            Unread::Text(text)
+            CellFile::Text(text)
         } else if let Some((_, grid)) = self.grid()? {
-            Unread::Grid(grid)
+            CellFile::Grid(grid)
         } else {
-            Unread::Arrow(self.batches()?)
+            CellFile::Arrow(self.batches()?)
         };
         Stream::counted(file).with_context(|| format!("cannot read {}", self.shown()))
     }

@@ -13,7 +13,7 @@ use super::{Batches, Grid, Sheet, Table, Text, arrow};
 /// A file of cells, and how many there are.
 #[derive(Debug)]
 pub(crate) struct Stream {
-    file: Unread,
+    file: CellFile,
     /// The number of rows or cells.
     pub(crate) rows: u64,
     /// Bytes of all cells in memory.
@@ -22,7 +22,7 @@ pub(crate) struct Stream {
 
 /// The formats that are read in batches.
 #[derive(Debug)]
-pub(crate) enum Unread {
+pub(crate) enum CellFile {
     Text(Text),
     Grid(Grid),
     Arrow(Batches),
@@ -30,7 +30,7 @@ pub(crate) enum Unread {
 
 /// How many rows to read at a time.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Take {
+pub(crate) enum BatchLimit {
     /// This many.
     Rows(usize),
     /// About as many as take this many bytes in memory, and a multiple of `step` except at the end.
@@ -40,27 +40,27 @@ pub(crate) enum Take {
 /// Reads the rows of a file in order.
 pub(crate) trait Reader {
     /// The next rows; `None` at the end.
-    fn next(&mut self, take: Take) -> Result<Option<Table>>;
+    fn next(&mut self, take: BatchLimit) -> Result<Option<Table>>;
 }
 
 /// A [`Stream`] that was opened, with its archives.
-pub(crate) struct Opened<'a> {
+pub(crate) struct OpenedStream<'a> {
     stream: &'a Stream,
     archives: Vec<OpenMember<'a>>,
 }
 
 impl Stream {
     /// The cells of `file`, which has this many rows and bytes.
-    pub(crate) fn new(file: Unread, rows: u64, bytes: u64) -> Self {
+    pub(crate) fn new(file: CellFile, rows: u64, bytes: u64) -> Self {
         Self { file, rows, bytes }
     }
 
     /// Reads the file once to count its cells.
-    pub(crate) fn counted(file: Unread) -> Result<Self> {
+    pub(crate) fn counted(file: CellFile) -> Result<Self> {
         let (rows, bytes) = match &file {
-            Unread::Text(text) => text.size()?,
-            Unread::Grid(grid) => grid.size(),
-            Unread::Arrow(batches) => batches.size()?,
+            CellFile::Text(text) => text.size()?,
+            CellFile::Grid(grid) => grid.size(),
+            CellFile::Arrow(batches) => batches.size()?,
         };
         Ok(Self { file, rows, bytes })
     }
@@ -68,18 +68,18 @@ impl Stream {
     /// The table with all cells.
     pub(crate) fn table(&self) -> Result<Table> {
         match &self.file {
-            Unread::Text(text) => text.table(),
-            Unread::Grid(grid) => grid.table(),
-            Unread::Arrow(batches) => batches.table(),
+            CellFile::Text(text) => text.table(),
+            CellFile::Grid(grid) => grid.table(),
+            CellFile::Arrow(batches) => batches.table(),
         }
     }
 
     /// The names of the columns.
     pub(crate) fn names(&self) -> Result<Vec<String>> {
         Ok(match &self.file {
-            Unread::Text(text) => text.sheet()?.names().to_vec(),
-            Unread::Grid(grid) => grid.names()?,
-            Unread::Arrow(batches) => {
+            CellFile::Text(text) => text.sheet()?.names().to_vec(),
+            CellFile::Grid(grid) => grid.names()?,
+            CellFile::Arrow(batches) => {
                 let schema = batches.reader()?.schema();
                 schema.fields().iter().map(|f| f.name().clone()).collect()
             }
@@ -89,8 +89,8 @@ impl Stream {
     /// The arrays of the file, if it is numpy's.
     pub(crate) fn grid(&self) -> Option<&Grid> {
         match &self.file {
-            Unread::Grid(grid) => Some(grid),
-            Unread::Text(_) | Unread::Arrow(_) => None,
+            CellFile::Grid(grid) => Some(grid),
+            CellFile::Text(_) | CellFile::Arrow(_) => None,
         }
     }
 
@@ -101,15 +101,15 @@ impl Stream {
     }
 
     /// Opens the file at its first row.
-    pub(crate) fn open(&self) -> Result<Opened<'_>> {
+    pub(crate) fn open(&self) -> Result<OpenedStream<'_>> {
         let archives = self.grid().map_or_else(|| Ok(Vec::new()), Grid::archives)?;
-        Ok(Opened { stream: self, archives })
+        Ok(OpenedStream { stream: self, archives })
     }
 
-    fn count(&self, take: Take) -> usize {
+    fn count(&self, take: BatchLimit) -> usize {
         match take {
-            Take::Rows(rows) => rows,
-            Take::Bytes { bytes, step } => {
+            BatchLimit::Rows(rows) => rows,
+            BatchLimit::Bytes { bytes, step } => {
                 let rows = usize::try_from(self.rows_in(bytes as u64)).unwrap_or(usize::MAX);
                 let step = step.max(1);
                 (rows - rows % step).max(step)
@@ -118,22 +118,22 @@ impl Stream {
     }
 }
 
-impl<'a> Opened<'a> {
+impl<'a> OpenedStream<'a> {
     /// A reader of the columns with `wanted` names. Columns without a name are always read.
     pub(crate) fn reader<'b>(&'b mut self, wanted: &'b dyn Fn(&str) -> bool) -> Result<Box<dyn Reader + 'b>> {
         let stream = self.stream;
         Ok(match &stream.file {
-            Unread::Text(text) => Box::new(TextReader {
+            CellFile::Text(text) => Box::new(TextReader {
                 sheet: text.sheet()?,
                 wanted,
             }),
-            Unread::Arrow(batches) => Box::new(ArrowReader {
+            CellFile::Arrow(batches) => Box::new(ArrowReader {
                 stream,
                 reader: batches.reader()?,
                 rest: None,
                 wanted,
             }),
-            Unread::Grid(grid) => Box::new(GridReader {
+            CellFile::Grid(grid) => Box::new(GridReader {
                 stream,
                 inputs: grid.inputs(&mut self.archives, wanted)?,
                 left: stream.rows,
@@ -149,7 +149,7 @@ struct TextReader<'a> {
 }
 
 impl Reader for TextReader<'_> {
-    fn next(&mut self, take: Take) -> Result<Option<Table>> {
+    fn next(&mut self, take: BatchLimit) -> Result<Option<Table>> {
         self.sheet.table(|name| name.is_empty() || (self.wanted)(name), take)
     }
 }
@@ -163,7 +163,7 @@ struct ArrowReader<'a> {
 }
 
 impl Reader for ArrowReader<'_> {
-    fn next(&mut self, take: Take) -> Result<Option<Table>> {
+    fn next(&mut self, take: BatchLimit) -> Result<Option<Table>> {
         let most = self.stream.count(take);
         let (mut held, mut rows) = (Vec::new(), 0);
         while rows < most {
@@ -197,7 +197,7 @@ struct GridReader<'a> {
 }
 
 impl Reader for GridReader<'_> {
-    fn next(&mut self, take: Take) -> Result<Option<Table>> {
+    fn next(&mut self, take: BatchLimit) -> Result<Option<Table>> {
         let cells = self.left.min(self.stream.count(take) as u64);
         if cells == 0 {
             return Ok(None);

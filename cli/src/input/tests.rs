@@ -70,7 +70,7 @@ fn parts_of_a_table_know_their_lines() {
     let mut sheet = Sheet::open(text, None).unwrap();
     let mut found = Vec::new();
     while let Some(part) = sheet
-        .table(|name| name == "b", Take::Bytes { bytes: 1, step: 2 })
+        .table(|name| name == "b", BatchLimit::Bytes { bytes: 1, step: 2 })
         .unwrap()
     {
         assert_eq!(part.names(), "b");
@@ -108,7 +108,7 @@ fn inferred(values: &str, expect: hyperslab::Datatype) {
 
 #[test]
 fn a_cell_that_differs_from_most_others_is_named() {
-    let odd = |values: &str| guessed(values).odd_one().map(|odd| (odd.line, odd.text, odd.kind));
+    let odd = |values: &str| guessed(values).outlier().map(|odd| (odd.line, odd.text, odd.kind));
     let of = |line: u64, text: &str, kind: Kind| Some((line, text.to_owned(), kind));
     assert_eq!(odd("1\n2\nx\n4\ny"), of(4, "x", Kind::Numbers));
     assert_eq!(odd("2020-01-01\n2020-01-02\nsoon"), of(4, "soon", Kind::Dates));

@@ -47,7 +47,7 @@ pub struct CreateOptions {
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] names the array.
-pub async fn outside_of_arrays(context: &Context, path: &str) -> Result<()> {
+pub async fn refuse_inside_array(context: &Context, path: &str) -> Result<()> {
     let above = std::iter::successors(Some(path).filter(|p| !p.is_empty()), |p| {
         Some(split(p).0).filter(|p| !p.is_empty())
     });
@@ -126,7 +126,7 @@ impl Array {
         if object_type(context, path).await?.is_some() {
             return Err(Error::AlreadyExists { path: path.to_owned() });
         }
-        outside_of_arrays(context, path).await?;
+        refuse_inside_array(context, path).await?;
         for folder in FOLDERS {
             context.vfs.create_dir(&join(path, folder)).await?;
         }

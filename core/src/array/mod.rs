@@ -18,7 +18,7 @@ mod snapshot;
 mod vacuumed;
 mod window;
 
-pub use create::{CreateOptions, outside_of_arrays};
+pub use create::{CreateOptions, refuse_inside_array};
 pub use fragment::Fragment;
 pub use group::{Group, Member, ObjectType, may_be_array, object_type};
 pub use snapshot::Array;

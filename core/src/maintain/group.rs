@@ -1,7 +1,7 @@
 //! Creates groups, and adds and removes members.
 
 use crate::array::group::{self, expect_group};
-use crate::array::{OpenOptions, object_type, outside_of_arrays};
+use crate::array::{OpenOptions, object_type, refuse_inside_array};
 use crate::context::Context;
 use crate::error::{AtPath, Error, Result};
 use crate::filter::Key;
@@ -31,7 +31,7 @@ pub async fn create_group(context: &Context, path: &str) -> Result<()> {
     if object_type(context, path).await?.is_some() {
         return Err(Error::AlreadyExists { path: path.to_owned() });
     }
-    outside_of_arrays(context, path).await?;
+    refuse_inside_array(context, path).await?;
     for folder in [GROUP_DIR, META_DIR] {
         context.vfs.create_dir(&join(path, folder)).await?;
     }

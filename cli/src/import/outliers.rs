@@ -2,30 +2,30 @@
 
 use anyhow::{Error, Result, anyhow, bail};
 
-use crate::input::{Guess, Kind, Named, Odd, Values};
+use crate::input::{Guess, Kind, Named, Outlier, Values};
 use crate::show;
 
 /// The error for a coordinate that is unlike the others.
-pub(super) fn refusal(name: &str, odd: &Odd) -> Error {
+pub(super) fn refusal(name: &str, odd: &Outlier) -> Error {
     anyhow!("{}; {}", odd_cell(name, odd), odd_remedy(name, odd))
 }
 
 /// Warns about numbers that lose leading zeros, which codes often have, and about times that lose their UTC offsets.
 pub(super) fn warn_of_losses(name: &str, column: &Named) {
     let Values::Seen(guess) = &column.values else { return };
-    if let Some(Odd { line, text, .. }) = guess.zero_led() {
+    if let Some(Outlier { line, text, .. }) = guess.zero_led() {
         show::warning(format_args!(
             "line {line}, column '{name}': '{text}' is imported as a number, without its \
              leading zeros; keep them with --types {name}=string_ascii"
         ));
     }
-    if let Some(Odd { line, text, .. }) = guess.coarse() {
+    if let Some(Outlier { line, text, .. }) = guess.coarse() {
         show::warning(format_args!(
             "line {line}, column '{name}': float32 does not keep all digits of '{text}'; keep them \
              with --types {name}=float64"
         ));
     }
-    if let Some((Odd { line, text, .. }, unnamed)) = guess.offset() {
+    if let Some((Outlier { line, text, .. }, unnamed)) = guess.offset() {
         let others = if unnamed {
             ", and times without an offset count as UTC"
         } else {
@@ -40,8 +40,8 @@ pub(super) fn warn_of_losses(name: &str, column: &Named) {
 }
 
 /// Describes the cell that makes a column text, and the other cells.
-fn odd_cell(name: &str, odd: &Odd) -> String {
-    let Odd {
+fn odd_cell(name: &str, odd: &Outlier) -> String {
+    let Outlier {
         line,
         text,
         others,
@@ -81,7 +81,7 @@ fn odd_cell(name: &str, odd: &Odd) -> String {
 }
 
 /// Advice for such a cell.
-fn odd_remedy(name: &str, odd: &Odd) -> String {
+fn odd_remedy(name: &str, odd: &Outlier) -> String {
     let text = format!("or keep the column as text with --types {name}=string_ascii");
     match odd.kind {
         Kind::DecimalCommas => format!("write the numbers with a point, {text}"),
@@ -99,7 +99,7 @@ fn odd_remedy(name: &str, odd: &Odd) -> String {
 
 /// Returns an error for numbers with commas. Warns if a few cells make a column text.
 pub(super) fn check_text(name: &str, guess: &Guess) -> Result<()> {
-    let Some(odd) = guess.odd_one() else { return Ok(()) };
+    let Some(odd) = guess.outlier() else { return Ok(()) };
     let remedy = match odd.kind {
         Kind::DecimalCommas => Some("write the numbers with a point"),
         Kind::Thousands => Some("write 1,234 as 1234 or 1.234"),
