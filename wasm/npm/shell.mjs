@@ -15,9 +15,31 @@ const write = (name, text) => writeFileSync(join(dist, name), text);
 const minified = async (code) => (await minify(code, { module: true, ecma: 2022, keep_classnames: true })).code;
 
 execFileSync(process.execPath, [join(here, "node_modules/typescript/bin/tsc"), "-p", here], { stdio: "inherit" });
+// Puts libraries into the modules that use them, so that pages need no bundler and the package no dependencies.
+const libraries = { "zip.js": ["unzipit", "client-zip"] };
+for (const name of Object.keys(libraries)) write(name, await withLibrary(name));
+const notices = [...new Set(Object.values(libraries).flat())].map((library) => `${library}\n\n${readFileSync(join(here, "node_modules", library, licenceOf(library)))}`);
+write("LICENSES.txt", notices.join("\n\n"));
 // Minifies, because pages load these files, mostly without a bundler. Users see the names of classes.
 const names = readdirSync(dist).filter((name) => name.endsWith(".js") && name !== "core.js" && name !== "inline.js");
 for (const name of [...names, "core.js"]) write(name, await minified(`${read(name)}`));
+
+/** A module of dist with the libraries that it imports. */
+async function withLibrary(name) {
+  const own = {
+    name: "own",
+    setup({ onResolve }) {
+      const isShared = (path, importer) => importer.startsWith(dist);
+      onResolve({ filter: /^\.\// }, ({ path, importer }) => (isShared(path, importer) ? { path, external: true } : undefined));
+    },
+  };
+  const { outputFiles } = await build({ entryPoints: [join(dist, name)], bundle: true, write: false, format: "esm", target: "es2022", plugins: [own] });
+  return outputFiles[0].text;
+}
+
+function licenceOf(library) {
+  return readdirSync(join(here, "node_modules", library)).find((name) => /^licen[cs]e/i.test(name));
+}
 
 /** Bundles modules of dist into one, in which `replaced` has the text of some. */
 async function bundled(entry, replaced, options = {}) {
@@ -44,12 +66,12 @@ const replaced = Object.fromEntries(["places.js", "script.js"].map((name) => [na
 write("inline.js", await minified(await bundled(`${read("inline.js")}`, { ...replaced, "contents.js": contents })));
 for (const name of readdirSync(dist).filter((name) => name.startsWith("inline-"))) rmSync(join(dist, name));
 
-// Both entry points share one engine.
+// All entry points share one engine.
 const platform = { platform: "node", format: "cjs", define: { "import.meta.url": "moduleUrl" }, banner: { js: `const moduleUrl = require("node:url").pathToFileURL(__filename).href;` } };
-const whole = await bundled(`export * from "./node.js"; export * as pool from "./pool-node.js";`, {}, platform);
+const whole = await bundled(`export * from "./node.js"; export * as pool from "./pool-node.js"; export * as zip from "./zip.js";`, {}, platform);
 write("all.cjs", await minified(whole));
-write("node.cjs", `const { pool, ...api } = require("./all.cjs");module.exports = api;`);
-write("pool-node.cjs", `module.exports = require("./all.cjs").pool;`);
+write("node.cjs", `const { pool, zip, ...api } = require("./all.cjs");module.exports = api;`);
+for (const [name, entry] of [["pool", "pool-node"], ["zip", "zip"]]) write(`${entry}.cjs`, `module.exports = require("./all.cjs").${name};`);
 for (const name of readdirSync(dist).filter((name) => name.endsWith(".d.ts"))) {
   write(name.replace(".d.ts", ".d.cts"), `${read(name)}`.replace(/(from |import\()"(\.\/[^"]*)\.js"/g, `$1"$2.cjs"`));
 }

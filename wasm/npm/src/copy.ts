@@ -40,8 +40,9 @@ export async function copy(from: Store, to: Store, { path: given = "", signal, o
   return keys.length;
 }
 
-async function keysBelow(store: Store, prefix: string, signal: AbortSignal | undefined): Promise<string[]> {
-  if (!store.list) throw new HyperslabError("Unsupported", "the store to copy from cannot list its files; open it by a URL that can");
+/** The keys of the files below a prefix. @internal */
+export async function keysBelow(store: Store, prefix: string, signal: AbortSignal | undefined): Promise<string[]> {
+  if (!store.list) throw new HyperslabError("Unsupported", "the store cannot list its files; open it by a URL that can");
   const keys: string[] = [];
   for await (const { key, dir } of await store.list(prefix, { signal })) {
     if (dir) keys.push(...(await keysBelow(store, `${key.replace(/\/$/, "")}/`, signal)));
