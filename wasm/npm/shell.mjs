@@ -16,8 +16,9 @@ const minified = async (code) => (await minify(code, { module: true, ecma: 2022,
 
 execFileSync(process.execPath, [join(here, "node_modules/typescript/bin/tsc"), "-p", here], { stdio: "inherit" });
 // Puts libraries into the modules that use them, so that pages need no bundler and the package no dependencies.
-const libraries = { "zip.js": ["unzipit", "client-zip"] };
+const libraries = { "arrow.js": ["@uwdata/flechette"], "zip.js": ["unzipit", "client-zip"] };
 for (const name of Object.keys(libraries)) write(name, await withLibrary(name));
+for (const name of ["arrow-types.js", "arrow-types.d.ts"]) rmSync(join(dist, name));
 const notices = [...new Set(Object.values(libraries).flat())].map((library) => `${library}\n\n${readFileSync(join(here, "node_modules", library, licenceOf(library)))}`);
 write("LICENSES.txt", notices.join("\n\n"));
 // Minifies, because pages load these files, mostly without a bundler. Users see the names of classes.
@@ -29,7 +30,7 @@ async function withLibrary(name) {
   const own = {
     name: "own",
     setup({ onResolve }) {
-      const isShared = (path, importer) => importer.startsWith(dist);
+      const isShared = (path, importer) => importer.startsWith(dist) && path !== "./arrow-types.js";
       onResolve({ filter: /^\.\// }, ({ path, importer }) => (isShared(path, importer) ? { path, external: true } : undefined));
     },
   };

@@ -6,6 +6,7 @@ import { record } from "./exact.js";
 import type { RawResult } from "./get.js";
 import type { EngineBatches } from "./messages.js";
 import { rangesJson, type Ranges } from "./select.js";
+import { streamOf } from "./stream.js";
 import { Column, type Fields, type RawColumn, type TypeOf } from "./values.js";
 
 /** The options of {@link query}. */
@@ -70,6 +71,23 @@ export class Query<F extends object = Fields> implements AsyncIterable<Columns<F
   /** Reads batches of about `batchBytes`, 16 MiB by default. The next batch is read while the loop runs. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Columns<F>> {
     for await (const batch of this.batches(16 * 2 ** 20)) yield columns(batch);
+  }
+
+  /**
+   * Reads the cells as an Arrow IPC stream, batch by batch as the consumer asks for them: `tableFromIPC(query(array).arrow())`
+   * with apache-arrow. Enumerations are dictionaries, dates are dates and timestamps, and not-a-time is null.
+   */
+  arrow(): ReadableStream<Uint8Array> {
+    const cells = this.batches(2 ** 22);
+    const bytes = (async function* (array: TileArray, names: string[] | undefined) {
+      const { arrowStream } = await import("./arrow.js");
+      yield* arrowStream(array, names, cells);
+    })(this.array as unknown as TileArray, this.fields());
+    const cancel = async () => {
+      await bytes.return();
+      await cells.return(undefined);
+    };
+    return streamOf(async () => bytes.next(), cancel);
   }
 
   /** Counts the cells. */
