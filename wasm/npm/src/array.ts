@@ -1,3 +1,4 @@
+import { check } from "./arguments.js";
 import { RawStore } from "./core.js";
 import { Bridge } from "./bridge.js";
 import { call, init, toHyperslabError } from "./engine.js";
@@ -204,9 +205,10 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
   }
 
   /** The same array as of another time. */
-  async at(at: Timestamp | readonly [Timestamp, Timestamp], { signal }: CallOptions = {}): Promise<TileArray<A, D>> {
+  async at(at: Timestamp | readonly [Timestamp, Timestamp], options: CallOptions = {}): Promise<TileArray<A, D>> {
+    check({ options });
     const [start, end] = timeRange(at);
-    const raw = await call(signal, (aborted) => this.raw.at(start, end, aborted));
+    const raw = await call(options.signal, (aborted) => this.raw.at(start, end, aborted));
     return new TileArray(raw, this.store, this.path, this.key, this.pool, true);
   }
 
@@ -232,8 +234,9 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
   }
 
   /** The metadata, by key. */
-  async meta({ signal }: CallOptions = {}): Promise<Record<string, Value>> {
-    const found = await call(signal, (aborted) => this.raw.metadata(aborted)) as { key: string; type: DataType; num: number; data: Uint8Array }[];
+  async meta(options: CallOptions = {}): Promise<Record<string, Value>> {
+    check({ options });
+    const found = await call(options.signal, (aborted) => this.raw.metadata(aborted)) as { key: string; type: DataType; num: number; data: Uint8Array }[];
     return record(found.map(({ key, type, num, data }) => [key, metaValue(key, type, num, data)]));
   }
 
@@ -276,6 +279,7 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
  * ```
  */
 export async function open<A extends object = Fields>(source: string | URL | Store, options: OpenOptions = {}): Promise<TileArray<A>> {
+  check({ options });
   return TileArray.open(storeOf(source, options), options.path ?? "", options);
 }
 
@@ -293,6 +297,7 @@ export interface Member {
 
 /** The members of the group at a URL or in a store. */
 export async function members(source: string | URL | Store, options: OpenOptions = {}): Promise<Member[]> {
+  check({ options });
   const [start, end] = timeRange(options.at);
   const store = storeOf(source, options);
   const json = await within(store, options.signal, async (aborted) => {
@@ -305,6 +310,7 @@ export async function members(source: string | URL | Store, options: OpenOptions
 
 /** Whether there is an array, a group or neither at a URL or in a store. */
 export async function kindOf(source: string | URL | Store, options: OpenOptions = {}): Promise<"array" | "group" | undefined> {
+  check({ options });
   const store = storeOf(source, options);
   const found = within(store, options.signal, async () => rawStore(store).kind(options.path ?? ""));
   return found.catch((error: unknown) => {

@@ -1,4 +1,5 @@
 // Copies the files of an array or group from one store to another.
+import { check } from "./arguments.js";
 import type { CallOptions } from "./array.js";
 import { HyperslabError } from "./errors.js";
 import type { Store } from "./store.js";
@@ -19,7 +20,9 @@ const MARKS = /(^|\/)(__schema|__array_schema\.tdb|__group|__tiledb_group\.tdb|_
  * complete. Files that exist are not replaced: the copy then fails with the code `AlreadyExists`. Returns the number of
  * files.
  */
-export async function copy(from: Store, to: Store, { path: given = "", signal, onProgress }: CopyOptions = {}): Promise<number> {
+export async function copy(from: Store, to: Store, options: CopyOptions = {}): Promise<number> {
+  check({ from, to, options });
+  const { path: given = "", signal, onProgress } = options;
   const path = given.replace(/^\/+|\/+$/g, "");
   if (!to.set) throw new HyperslabError("Unsupported", "the store to copy to is read-only; use one with `set`, such as MemoryStore");
   const keys = await keysBelow(from, path === "" ? "" : `${path}/`, signal);

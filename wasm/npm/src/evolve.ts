@@ -1,4 +1,5 @@
 // Changes the schema of an array.
+import { check } from "./arguments.js";
 import { seed, waitUntil, writeTimestamp, type Timestamp, type TileArray } from "./array.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
@@ -63,7 +64,9 @@ type Evolved<A, C extends SchemaChanges> = Omit<A, C["dropAttrs"] extends readon
  * ```
  */
 export async function evolve<A extends object, D extends object, const C extends SchemaChanges>(array: TileArray<A, D>, changes: C, options?: EvolveOptions): Promise<TileArray<Evolved<A, C>, D>>;
-export async function evolve(array: TileArray, changes: SchemaChanges, { at }: EvolveOptions = {}): Promise<TileArray<Fields, Fields>> {
+export async function evolve(array: TileArray, changes: SchemaChanges, options: EvolveOptions = {}): Promise<TileArray<Fields, Fields>> {
+  check({ array, changes, options });
+  const { at } = options;
   const { addAttrs = [], dropAttrs, addEnumerations = [], extendEnumerations, dropEnumerations, currentDomain } = changes;
   refuseRoundedIn(changes, "changes");
   const json = schemaText({

@@ -1,4 +1,5 @@
 // Reads boxes of dense arrays.
+import { check } from "./arguments.js";
 import type { TileArray, CallOptions } from "./array.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
@@ -78,6 +79,7 @@ export async function get<A extends object, D extends object, N extends keyof (A
 export async function get<A extends object, D extends object, N extends keyof (A & D) & string>(array: TileArray<A, D>, selection: Selection | undefined, options: GetOptions & { attrs: readonly N[] }): Promise<{ [Name in N]: Chunk<TypeOf<A & D, Name>> }>;
 export async function get<A extends object, D extends object>(array: TileArray<A, D>, selection?: Selection, options?: GetOptions & { attrs?: undefined }): Promise<Chunk<TypeOf<A, keyof A>>>;
 export async function get(array: TileArray, selection?: Selection, options: GetOptions = {}): Promise<Chunk | Record<string, Chunk>> {
+  check({ array, options });
   if (array.kind !== "dense") throw new HyperslabError("InvalidArgument", "the array is sparse; use query()");
   const { attrs, where, out, signal } = options;
   const order = orderOf(options.order);

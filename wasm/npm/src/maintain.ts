@@ -1,3 +1,4 @@
+import { check } from "./arguments.js";
 import { changeTimestamp, waitUntil, seed, type Timestamp, type TileArray } from "./array.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
@@ -29,7 +30,9 @@ export async function deleteCells(array: TileArray, where: string, options: Dele
  */
 export async function deleteCells(array: TileArray, where: string, options?: DeleteOptions & { dryRun?: false }): Promise<string | undefined>;
 export async function deleteCells(array: TileArray, where: string, options?: DeleteOptions): Promise<string | undefined | DeletedCells>;
-export async function deleteCells(array: TileArray, where: string, { at, dryRun = false }: DeleteOptions = {}): Promise<string | undefined | DeletedCells> {
+export async function deleteCells(array: TileArray, where: string, options: DeleteOptions = {}): Promise<string | undefined | DeletedCells> {
+  check({ array, where, options });
+  const { at, dryRun = false } = options;
   const time = await changeTimestamp(array, at);
   if (dryRun) {
     const json = await call(undefined, () => array.raw.countDeleted(where, time, seed()));
@@ -56,7 +59,9 @@ export interface ConsolidateOptions {
  * Consolidates an array into fewer files. Returns the names of the new files, if any. Readers see the same cells as
  * before at every time. The old files stay until {@link vacuum}.
  */
-export async function consolidate(array: TileArray, { mode = "fragments", at = Date.now(), amplification = 1 }: ConsolidateOptions = {}): Promise<string[]> {
+export async function consolidate(array: TileArray, options: ConsolidateOptions = {}): Promise<string[]> {
+  check({ array, options });
+  const { mode = "fragments", at = Date.now(), amplification = 1 } = options;
   if (!(amplification >= 1)) throw new HyperslabError("InvalidArgument", `amplification must be at least 1, not ${amplification}`);
   const then = await array.at(at);
   const names = await call(undefined, () => then.raw.consolidate(mode, amplification, seed()));
@@ -71,7 +76,9 @@ export interface VacuumOptions {
 }
 
 /** Removes the files that {@link consolidate} replaced, and returns their paths. Other open arrays must be opened again. */
-export async function vacuum(array: TileArray, { mode = "fragments" }: VacuumOptions = {}): Promise<string[]> {
+export async function vacuum(array: TileArray, options: VacuumOptions = {}): Promise<string[]> {
+  check({ array, options });
+  const { mode = "fragments" } = options;
   const now = await array.at(Date.now());
   const paths = await call(undefined, () => now.raw.vacuum(mode, seed()));
   await array.changed(0);

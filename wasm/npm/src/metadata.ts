@@ -1,4 +1,5 @@
 // Writes metadata of arrays and groups, and members of groups.
+import { check } from "./arguments.js";
 import { keyOf, rawStore, seed, storeOf, TileArray, waitUntil, within, writeTimestamp, type Timestamp } from "./array.js";
 import { HyperslabError } from "./errors.js";
 import { refuseRounded } from "./exact.js";
@@ -37,6 +38,7 @@ export interface ChangeOptions {
  * ```
  */
 export async function putMeta(target: TileArray | string | URL | Store, entries: { readonly [key: string]: MetaInput | { type: DataType; value: MetaInput } | null }, options: ChangeOptions = {}): Promise<void> {
+  check({ entries, options });
   const { at, path, key } = target instanceof TileArray ? { ...options, path: target.path, key: target.key } : options;
   const store = target instanceof TileArray ? target.store : storeOf(target);
   const raw = Object.entries(entries).map(([name, value]) => (value === null ? { key: name } : { key: name, ...metaBytes(name, value) }));
@@ -46,7 +48,9 @@ export async function putMeta(target: TileArray | string | URL | Store, entries:
 }
 
 /** Creates an empty group at a URL or in a store. */
-export async function createGroup(place: string | URL | Store, { path = "" }: { path?: string } = {}): Promise<void> {
+export async function createGroup(place: string | URL | Store, options: { path?: string } = {}): Promise<void> {
+  check({ options });
+  const { path = "" } = options;
   const store = storeOf(place);
   await within(store, undefined, () => rawStore(store).createGroup(path));
 }
@@ -63,7 +67,9 @@ export type MemberInput = string | {
  * Adds and removes members of a group, by name: `putMembers(store, { elevation: "arrays/elevation", old: null })`.
  * `null` removes a member from the group and leaves its files. Other members stay.
  */
-export async function putMembers(place: string | URL | Store, members: { readonly [name: string]: MemberInput | null }, { path = "", at, key }: ChangeOptions = {}): Promise<void> {
+export async function putMembers(place: string | URL | Store, members: { readonly [name: string]: MemberInput | null }, options: ChangeOptions = {}): Promise<void> {
+  check({ members, options });
+  const { path = "", at, key } = options;
   const store = storeOf(place);
   const json = JSON.stringify(Object.fromEntries(Object.entries(members).map(([name, member]) => [name, typeof member === "string" ? { uri: member } : member])));
   const time = await within(store, undefined, () => rawStore(store).putMembers(path, json, at === undefined ? undefined : writeTimestamp(at), Date.now(), seed(), keyOf(key)));

@@ -1,3 +1,4 @@
+import { check } from "./arguments.js";
 import { engineOf, keyOf, timeRange, storeOf, TileArray, within, type CallOptions, type OpenOptions } from "./array.js";
 import { HyperslabError } from "./errors.js";
 import { HttpStore } from "./http.js";
@@ -66,6 +67,7 @@ export class Mount {
 
 /** Shows an array, or the array or group at a URL or in a store, as files. */
 export function mount(source: TileArray | string | URL | Store, options: OpenOptions = {}): Mount {
+  check({ options });
   if (source instanceof TileArray) return Mount.of(source.store, () => source.raw.view(nameOf(source.path)));
   const store = storeOf(source, options);
   const key = keyOf(options.key);

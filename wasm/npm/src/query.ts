@@ -1,4 +1,5 @@
 // Reads cells: of sparse arrays, or of dense arrays with their coordinates.
+import { check } from "./arguments.js";
 import type { TileArray, CallOptions } from "./array.js";
 import { call, init, toHyperslabError } from "./engine.js";
 import { HyperslabError } from "./errors.js";
@@ -169,6 +170,7 @@ export class Query<F extends object = Fields> implements AsyncIterable<Columns<F
  * ```
  */
 export function query<A extends object, D extends object, N extends keyof (A & D) & string = keyof (A & D) & string>(array: TileArray<A, D>, options: QueryOptions<N> = {}): Query<Chosen<A & D, N>> {
+  check({ array, options });
   return new Query(array as unknown as TileArray<Chosen<A & D, N>, object>, options);
 }
 

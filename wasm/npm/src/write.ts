@@ -1,3 +1,4 @@
+import { check } from "./arguments.js";
 import { changeTimestamp, keyOf, open, rawStore, waitUntil, seed, storeOf, within, writeTimestamp, type CallOptions, type FragmentInfo, type StoredSchema, type Timestamp, type TileArray } from "./array.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
@@ -92,6 +93,7 @@ export type TypesOf<L extends SchemaInput["attrs"] | SchemaInput["dims"]> = { re
 export async function create<const S extends SchemaInput>(place: string | URL | Store, schema: S, options?: CreateOptions): Promise<TileArray<TypesOf<S["attrs"]>, TypesOf<S["dims"]>>>;
 export async function create(place: string | URL | Store, schema: StoredSchema, options?: CreateOptions): Promise<TileArray>;
 export async function create(place: string | URL | Store, schema: SchemaInput | StoredSchema, options: CreateOptions = {}): Promise<TileArray> {
+  check({ schema, options });
   const { path = "", at = Date.now() } = options;
   const key = keyOf(options.key);
   const store = storeOf(place);
@@ -149,6 +151,7 @@ export type PutData = ColumnInput | Chunk | { readonly [field: string]: ColumnIn
  * ```
  */
 export async function put(array: TileArray, selection: Selection, data: PutData, options: PutOptions = {}): Promise<FragmentInfo> {
+  check({ array, data, options });
   const { at, signal } = options;
   const order = orderOf(options.order);
   signal?.throwIfAborted();
@@ -206,5 +209,6 @@ function columnsOf(array: TileArray, data: PutData, order: Order): Record<string
 
 /** Writes `__manifest.json`, so that a server without listing can serve the array. */
 export async function writeManifest(array: TileArray): Promise<void> {
+  check({ array });
   await within(array.store, undefined, () => rawStore(array.store).index(array.path));
 }

@@ -1,4 +1,5 @@
 // Writes one fragment in parts.
+import { check } from "./arguments.js";
 import { changeTimestamp, seed, waitUntil, type FragmentInfo, type Timestamp, type TileArray } from "./array.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
@@ -32,6 +33,7 @@ export class FragmentWriter {
    * cell order within a tile. A part may end anywhere. If this fails, call `abort`.
    */
   async write(data: PutData): Promise<void> {
+    check({ data });
     const raw = this.started();
     const columns = encodedColumns(this.array, data, "row");
     await call(undefined, () => raw.push(columns as never));
@@ -75,7 +77,9 @@ export class FragmentWriter {
  * const { cells } = await out.close();
  * ```
  */
-export async function writer(array: TileArray, { box, at }: WriterOptions = {}): Promise<FragmentWriter> {
+export async function writer(array: TileArray, options: WriterOptions = {}): Promise<FragmentWriter> {
+  check({ array, options });
+  const { box, at } = options;
   const dense = array.kind === "dense";
   if (!dense && box !== undefined && box !== null) {
     throw new HyperslabError("InvalidArgument", "the array is sparse: give no box, and the coordinates as columns");

@@ -6,7 +6,8 @@
  */
 import { makeZip } from "client-zip";
 import { unzipRaw, type Reader, type ZipEntry } from "unzipit";
-import { TileArray, type CallOptions } from "./array.js";
+import { check } from "./arguments.js";
+import type { CallOptions, TileArray } from "./array.js";
 import { keysBelow } from "./copy.js";
 import { HyperslabError } from "./errors.js";
 import { HttpStore, type HttpOptions } from "./http.js";
@@ -39,6 +40,7 @@ export class ZipStore implements Store {
 
   /** Opens a zip file at a URL, in a `Blob` such as a chosen file, or in memory. `http` is for URLs. */
   static async open(source: string | URL | Blob | Uint8Array, http: HttpOptions = {}): Promise<ZipStore> {
+    check({ http });
     const reader = readerOf(source, http);
     const { entries } = await unzipRaw(reader).catch((error: unknown) => {
       if (error instanceof HyperslabError) throw error;
@@ -151,7 +153,8 @@ function httpReader(url: URL, http: HttpOptions): Reader {
  * ```
  */
 export function exportZip(source: TileArray | Store, options: CallOptions & { path?: string } = {}): ReadableStream<Uint8Array> {
-  const [store, path] = source instanceof TileArray ? [source.store, source.path] : [source, options.path ?? ""];
+  check({ options });
+  const [store, path] = "raw" in source ? [source.store, source.path] : [source, options.path ?? ""];
   const prefix = path.replace(/^\/+|\/+$/g, "").replace(/.$/, "$&/");
   const zip = makeZip(filesOf(store, prefix, options.signal)).getReader();
   // The library throws the reason for which it is cancelled.
