@@ -19,7 +19,7 @@ const BROWSERS = {
     capabilities: {
       "goog:chromeOptions": {
         binary: process.env.CHROMIUM ?? "/usr/bin/chromium",
-        args: ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", ...(simd ? [] : ["--js-flags=--no-enable-sse4-1"])],
+        args: ["--headless", "--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--no-first-run", ...(simd ? [] : ["--js-flags=--no-enable-sse4-1"])],
       },
       "goog:loggingPrefs": { browser: "ALL" },
     },
@@ -91,6 +91,16 @@ class Session {
       if (Date.now() > end) throw new Error(`the page does not answer \`${script}\`: ${await this.errors()}`);
       await new Promise((done) => setTimeout(done, 20));
     }
+  }
+
+  /** A picture of the page: a PNG file in base64. */
+  async screenshot() {
+    return this.ask("GET", "/screenshot");
+  }
+
+  /** Moves the mouse by a list of WebDriver's pointer actions. */
+  async act(actions) {
+    await this.ask("POST", "/actions", { actions: [{ type: "pointer", id: "mouse", parameters: { pointerType: "mouse" }, actions }] });
   }
 
   /** The errors that the page logged or did not catch, since the last call. Only Chromium's driver has them. */
