@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { format } from "node:util";
-import { chromium } from "playwright-core";
 import { blocks, matches } from "./blocks.mjs";
+import { launch } from "./browser.mjs";
 import { samples } from "./samples.mjs";
 import { serve } from "./serve.mjs";
 
@@ -103,45 +103,35 @@ for (const block of found.filter(({ kind }) => kind === "node")) {
   });
 }
 
-const bare = (code) => code.replace(/from "hyperslab"/g, `from "/hyperslab/index.js"`).replace(/from "hyperslab\/pool"/g, `from "/hyperslab/pool.js"`);
+/** The code for a page, which finds the package and the samples at the test's servers. */
+const bare = (code) => code.replaceAll("https://example.org", server.url).replace(/from "hyperslab"/g, `from "/hyperslab/index.js"`).replace(/from "hyperslab\/pool"/g, `from "/hyperslab/pool.js"`);
 
 test("the other examples run in a page", async (t) => {
   const encode = (text) => new TextEncoder().encode(text);
   const files = new Map();
   // The README's example of `init` has the files in another folder.
   for (const place of ["hyperslab", "static"]) for (const name of await readdir(join(here, "dist"))) files.set(`${place}/${name}`, await readFile(join(here, "dist", name)));
-  for (const { name, code } of found.filter(({ kind }) => kind === "file")) files.set(name, encode(bare(code).replaceAll("https://example.org", server.url)));
+  for (const { name, code } of found.filter(({ kind }) => kind === "file")) files.set(name, encode(bare(code)));
   const inPage = found.filter(({ kind }) => kind === "page");
   for (const [i, { code }] of inPage.entries()) {
-    files.set(`${i}.js`, encode(bare(`${code}\ndocument.title = "done";`)));
+    files.set(`${i}.js`, encode(bare(`window.logged = [];\nconsole.log = (...values) => logged.push(values.join(" "));\n${code}\ndocument.title = "done";`)));
     files.set(`${i}.html`, encode(`<!doctype html><link rel="icon" href="data:,"><canvas width="1024" height="1024"></canvas><input type="range"><button>…</button><script type="module" src="${i}.js"></script>`));
   }
   const site = await serve(files, { listing: "none" });
-  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
+  const page = await launch();
   try {
     for (const [i, block] of inPage.entries()) {
       await t.test(`${block.title} runs in a page`, async () => {
-        const page = await browser.newPage();
-        const [lines, errors] = [[], []];
-        page.on("console", (message) => {
-          // Stores ask for files that may not exist, and browsers log each answer 404.
-          if (!/status of 404/.test(message.text())) (message.type() === "error" ? errors : lines).push(message.text());
-        });
-        page.on("pageerror", (error) => errors.push(String(error)));
-        await page.route("https://example.org/**", async (route) => {
-          const url = route.request().url().replace("https://example.org", server.url);
-          await route.fulfill({ response: await route.fetch({ url }) });
-        });
-        await page.goto(`${site.url}/${i}.html`);
-        await page.waitForFunction(() => document.title !== "", undefined, { timeout: 20_000 }).catch(() => {});
-        assert.deepEqual(errors, []);
+        await page.visit(`${site.url}/${i}.html`);
+        await page.wait(`return document.title || undefined`);
+        // Stores ask for files that may not exist, and browsers log each answer 404.
+        assert.deepEqual((await page.errors()).filter((error) => !/status of 404/.test(error)), []);
         assert.equal(await page.title(), "done");
-        compare(block, lines.join("\n"));
-        await page.close();
+        compare(block, (await page.run("return window.logged")).join("\n"));
       });
     }
   } finally {
-    await browser.close();
+    await page.close();
     await site.close();
   }
 });
