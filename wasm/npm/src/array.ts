@@ -191,7 +191,7 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
   }
 
   /**
-   * Whether the array has these attributes with these types. If so, TypeScript knows the types of what is read from it:
+   * Whether the array has these attributes with these types. If so, TypeScript knows the types of its cells:
    * `if (array.is({ elevation: "float32" }))`.
    */
   is<const G extends Fields>(attributes: G): this is TileArray<G, D> {
@@ -289,7 +289,7 @@ export interface Member {
   readonly name: string;
   /** `"unknown"` if it did not exist when it was added. */
   readonly type: "array" | "group" | "unknown";
-  /** Where it is: a URL, or a path from the group if it is `relative`. */
+  /** The URL of the member, or its path from the group if it is `relative`. */
   readonly uri: string;
   /** Whether `uri` is a path from the group. */
   readonly relative: boolean;

@@ -78,7 +78,7 @@ export class DirectoryStore implements Store {
   /** Writes a file in parts. It becomes visible when the stream is closed. */
   async createWritable(key: string, options?: { ifNoneMatch?: "*" }): Promise<WritableStream<Uint8Array>> {
     const { folder, name } = await this.parent(key, true);
-    if (!folder) throw new HyperslabError("Io", `${key}: cannot create its folder`);
+    if (!folder) throw new HyperslabError("Io", `${key}: cannot create its folder; a file may have that name`);
     // In the root, because other TileDB readers expect only their own files in an array's folders.
     const temporary = `.hyperslab-${crypto.randomUUID()}.tmp`;
     const made: Movable = await this.root.getFileHandle(temporary, { create: true });

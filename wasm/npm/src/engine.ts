@@ -12,16 +12,19 @@ export type WasmInput = string | URL | Request | Response | BufferSource | WebAs
 export type WasmSource = WasmInput | Promise<WasmInput>;
 
 /**
- * The files of the engine. `core` reads arrays. The others are loaded when they are first needed: `write` creates,
- * writes, deletes, consolidates and vacuums, `view` is for `mount` and `asZarrita`, `codecs` has the filters bzip2, WebP,
- * dictionary and encryption, and `more` has groups, counts and selections as text.
+ * The parts of the engine. Each is a file that is loaded when it is first needed.
+ * - `core` reads arrays.
+ * - `write` creates, writes, deletes, consolidates and vacuums.
+ * - `view` is for `mount` and `asZarrita`.
+ * - `codecs` has the filters bzip2, WebP and dictionary, and encryption.
+ * - `more` has groups, counts and selections as text.
  */
 export type Part = "core" | "write" | "view" | "codecs" | "more";
 
 /** A file of the engine. Browsers with WebAssembly SIMD load `core`, and so on; others load `core-baseline`. */
 export type WasmFile = Part | `${Part}-baseline`;
 
-/** Where the files of the engine are, if not next to this module. */
+/** The sources of the engine's files, if they are not next to this module. */
 export type WasmSources = { readonly [file in WasmFile]?: WasmSource | undefined };
 
 /** Returns where the file of a part is, or the file compiled. @internal */
@@ -73,11 +76,11 @@ async function run(): Promise<InitOutput> {
   return exports;
 }
 
-/** Loads a part of the engine, once, and what it needs. */
+/** Loads a part of the engine and the parts that it needs, once. */
 export async function loadPart(part: Exclude<Part, "core">): Promise<WebAssembly.Exports> {
   return remembered(parts, part, async () => {
     await init();
-    // What a part needs is loaded before it.
+    // The needed parts are loaded first.
     const needs = partNeeds[part];
     const [module, ...exports] = await Promise.all([moduleOf(part), ...needs.map(loadPart)]);
     // The parts use the memory and the functions of the core, and fill in its table.

@@ -93,7 +93,7 @@ export class FileStore implements Store {
   }
 
   private place(key: string): string {
-    if (key.split("/").includes("..")) throw new HyperslabError("InvalidArgument", `${key}: outside the store`);
+    if (key.split("/").includes("..")) throw new HyperslabError("InvalidArgument", `${key}: outside the store; leave out '..'`);
     return join(this.root, key.replaceAll("/", sep));
   }
 }

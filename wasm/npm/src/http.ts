@@ -41,7 +41,7 @@ export interface HttpOptions {
   fetch?: (request: Request) => Promise<Response>;
   /**
    * Signs a request just before it is sent, listings and repeated requests too: returns the URL to request, or headers to
-   * add. The URL that it gets is that of the file or the listing; errors and `onRequest` show this one.
+   * add. It gets the URL of the file or the listing, which errors and `onRequest` show.
    */
   sign?: (url: string, request: SignedRequest) => Signature | Promise<Signature>;
   /** Headers of every request. Most headers cause a CORS preflight if the server is of another origin. */

@@ -59,7 +59,7 @@ export async function createGroup(place: string | URL | Store, options: { path?:
 export type MemberInput = string | {
   /** A path in the group's folder, or a URL. */
   uri: string;
-  /** What the member is. Default: what is at the path. */
+  /** The kind of the member. Default: the kind found at the path. */
   type?: "array" | "group";
 };
 

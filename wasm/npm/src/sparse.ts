@@ -51,7 +51,7 @@ export interface MatrixFields {
 export interface Csr {
   /** The number of rows and columns. */
   readonly shape: readonly [number, number];
-  /** Where each row starts in `indices` and `data`, and where the last one ends. */
+  /** The start of each row in `indices` and `data`, and the end of the last one. */
   readonly indptr: Uint32Array;
   /** The column of each value. */
   readonly indices: Uint32Array;
@@ -123,7 +123,7 @@ function indices(name: string, values: TypedArray): Uint32Array {
 function numbers<F extends object>(cells: Columns<F>, name: string): TypedArray {
   const column = cells.columns[name as keyof F] as Column | undefined;
   if (!column) throw new HyperslabError("InvalidArgument", `the cells have no field '${name}'; their fields are ${Object.keys(cells.columns).join(", ")}`);
-  if (column.cell !== 1 || column.offsets) throw new HyperslabError("InvalidArgument", `'${name}' does not have one number per cell`);
+  if (column.cell !== 1 || column.offsets) throw new HyperslabError("InvalidArgument", `'${name}' does not have one number per cell; choose another field`);
   if (column.validity?.includes(0)) throw new HyperslabError("InvalidArgument", `'${name}' has nulls; leave them out with the option where: "${name} != null"`);
   return column.values;
 }

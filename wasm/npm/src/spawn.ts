@@ -30,7 +30,7 @@ function made(script: string | URL | undefined): Worker {
   }
 }
 
-/** Whether a script is on another origin. In a bundle, the address may be that of a file on the machine that built it. */
+/** Whether a script is on another origin. In a bundle, the address may name a file on the machine that built it. */
 function isElsewhere(address: string): boolean {
   const { location } = globalThis as { location?: Location };
   const { origin, protocol } = new URL(address, location?.href);
@@ -52,7 +52,7 @@ function madeOtherwise(script: string): Worker {
   }
 }
 
-/** What a worker of another origin needs. */
+/** The conditions for a worker of another origin, for errors. */
 function elsewhere(script: string | URL): string {
   return `its host must send "Access-Control-Allow-Origin", and the page's Content-Security-Policy must allow "worker-src blob: ${new URL(script).origin}"`;
 }

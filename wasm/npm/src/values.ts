@@ -211,7 +211,7 @@ function encodeCells(name: string, field: InputField, cells: Value[]): RawInput 
   });
   const validity = field.nullable ? Uint8Array.from(cells, (cell) => (cell === null || cell === undefined ? 0 : 1)) : undefined;
   if (!validity && cells.some((cell) => cell === null || cell === undefined)) {
-    throw new HyperslabError("InvalidArgument", `'${name}' is not nullable`);
+    throw new HyperslabError("InvalidArgument", `'${name}' is not nullable; give a value for each cell`);
   }
   return { name, data, ...(field.cell === "var" ? { offsets } : {}), ...(validity ? { validity } : {}) };
 }

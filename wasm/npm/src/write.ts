@@ -84,10 +84,10 @@ export type TypesOf<L extends SchemaInput["attrs"] | SchemaInput["dims"]> = { re
  *
  * const array = await create(new MemoryStore(), {
  *   type: "dense",
- *   dims: [{ name: "y", type: "int32", domain: [0, 99], tile: 10 }, { name: "x", type: "int32", domain: [0, 99], tile: 10 }],
- *   attrs: [{ name: "temp", type: "float32", filters: ["byteshuffle", ["zstd", { level: 5 }]] }],
+ *   dims: [{ name: "day", type: "int32", domain: [1, 365], tile: 30 }],
+ *   attrs: [{ name: "rain", type: "float32", filters: ["byteshuffle", ["zstd", { level: 5 }]] }],
  * });
- * await put(array, [[0, 9], [0, 9]], new Float32Array(100));
+ * await put(array, [[1, 30]], new Float32Array(30));
  * ```
  */
 export async function create<const S extends SchemaInput>(place: string | URL | Store, schema: S, options?: CreateOptions): Promise<TileArray<TypesOf<S["attrs"]>, TypesOf<S["dims"]>>>;
@@ -202,7 +202,7 @@ function columnsOf(array: TileArray, data: PutData, order: Order): Record<string
   if (!isColumn) return Object.fromEntries(Object.entries(data as Record<string, ColumnInput | Chunk>).map(([k, v]) => [k, plain(v)]));
   const only = array.attrs[0];
   if (!only || array.attrs.length > 1 || array.kind === "sparse") {
-    throw new HyperslabError("InvalidArgument", "give columns by field: {field: values, …}");
+    throw new HyperslabError("InvalidArgument", `give columns by field: { ${names.slice(0, 3).join(": …, ")}: … }`);
   }
   return { [only.name]: plain(data as ColumnInput | Chunk) };
 }

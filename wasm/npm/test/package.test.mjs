@@ -78,7 +78,7 @@ test("TypeScript finds the package's types", async () => {
     const { length, columns }: Columns = await query(array).columns();
     const count: number = length;
     const values: TypedArray | undefined = columns["length"]?.values;
-    // The types of fields are those of the schema, those that the caller states, or those that were checked.
+    // The types of fields come from the schema, from the caller, or from a check.
     const made = await create(new MemoryStore(), { type: "dense",
       dims: [{ name: "i", type: "int32", domain: [0, 3] }], attrs: [{ name: "a", type: "float32" }, { name: "b", type: "int64" }] });
     const a: Float32Array = (await get(made, null, { attrs: "a" })).data;

@@ -26,7 +26,7 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true }));
 
-/** What each first call returns. `a` is the array of the folder that is named first. */
+/** The result of each first call. `a` is the array of the folder that is named first. */
 const CALLS = {
   consolidate: ["dense", "(await h.consolidate(a)).length", 1],
   vacuum: ["dense", "(await h.vacuum(a)).length", 0],

@@ -1,4 +1,4 @@
-// What writes return and what open arrays show after them; labels and dates.
+// The results of writes, and the cells that open arrays show after them; labels and dates.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { consolidate, create, deleteCells, get, MemoryStore, open, put, query, vacuum } from "hyperslab";
