@@ -38,7 +38,7 @@ before(async () => {
   folder = await mkdtemp(join(tmpdir(), "hyperslab-docs-"));
   await mkdir(join(folder, "node_modules"));
   await symlink(here, join(folder, "node_modules/hyperslab"));
-  await symlink(join(here, "node_modules/zarrita"), join(folder, "node_modules/zarrita"));
+  for (const name of ["zarrita", "@uwdata"]) await symlink(join(here, "node_modules", name), join(folder, "node_modules", name));
   process.chdir(folder);
 });
 after(async () => {
