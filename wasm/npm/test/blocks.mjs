@@ -4,9 +4,9 @@
 // - `<!-- in a page -->` above a block: it runs in a browser. `<!-- file NAME -->`: it is a script that pages load.
 // - A comment that begins with `<!-- js` has lines that run before the next block, and `<!-- check` lines that run after
 //   the last one. Readers do not see them.
-// - A block `js,no_run` is not run; the comment above it says why.
+// - A block `js,no_run` is not run; the comment above it says why. A block `ts` is checked by the compiler and not run.
 
-/** The blocks of a page: `{ line, kind: "node" | "page" | "file" | "none", code, output, name }`. */
+/** The blocks of a page: `{ line, kind: "node" | "page" | "file" | "types" | "none", code, output, name }`. */
 export function blocks(markdown) {
   const found = [];
   const lines = markdown.split("\n");
@@ -24,9 +24,9 @@ export function blocks(markdown) {
     const code = lines.slice(at + 1, end).join("\n");
     if (hidden === "js") setup = `${code}\n`;
     else if (hidden === "check") found.at(-1).code += `\n${code}`;
-    else if (language === "js" || language === "js,no_run") {
+    else if (["js", "js,no_run", "ts"].includes(language)) {
       const [, name] = /^<!-- file (\S+) -->$/.exec(before) ?? [];
-      const kind = language === "js,no_run" ? "none" : name ? "file" : before === "<!-- in a page -->" ? "page" : "node";
+      const kind = language === "ts" ? "types" : language === "js,no_run" ? "none" : name ? "file" : before === "<!-- in a page -->" ? "page" : "node";
       found.push({ line: at + 1, kind, name, before, code: setup + code, output: undefined });
       setup = "";
     } else if (language === "text" && before === "```js" && found.length > 0) found.at(-1).output = code;

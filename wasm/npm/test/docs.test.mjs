@@ -1,6 +1,7 @@
 // Runs the JavaScript of the README, the book and the doc comments, in Node or in a page, and compares what it logs with
 // what the pages show.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -102,6 +103,16 @@ for (const block of found.filter(({ kind }) => kind === "node")) {
     compare(block, lines.join("\n"));
   });
 }
+
+test("the compiler accepts the examples in TypeScript", async () => {
+  const typed = found.filter(({ kind }) => kind === "types");
+  assert.ok(typed.length > 0);
+  const names = typed.map((_, i) => `typed-${i}.mts`);
+  for (const [i, { code }] of typed.entries()) await writeFile(join(folder, names[i]), code);
+  const options = ["--noEmit", "--strict", "--noUncheckedIndexedAccess", "--module", "nodenext", "--target", "es2022", "--lib", "es2023,dom"];
+  const { error, stdout } = spawnSync(process.execPath, [join(here, "node_modules/typescript/bin/tsc"), ...options, ...names], { cwd: folder, encoding: "utf8" });
+  assert.deepEqual([error, stdout], [undefined, ""], names.map((name, i) => `${name} is ${typed[i].title}`).join("\n"));
+});
 
 /** The code for a page, which finds the package and the samples at the test's servers. */
 const bare = (code) => code.replaceAll("https://example.org", server.url).replace(/from "hyperslab"/g, `from "/hyperslab/index.js"`).replace(/from "hyperslab\/pool"/g, `from "/hyperslab/pool.js"`);
