@@ -328,10 +328,15 @@ impl CellCount {
         matches!(self, Self::Var)
     }
 
-    /// Size of a cell of `datatype` in bytes; `None` if cells have variable length.
+    /// Size of a cell of `datatype` in bytes; `None` if cells have variable length. Damaged files may
+    /// have larger cells than memory can hold, whose size is `isize::MAX`.
     pub const fn cell_bytes(self, datatype: Datatype) -> Option<usize> {
         match self {
-            Self::Fixed(n) => Some(n as usize * datatype.size()),
+            Self::Fixed(n) => {
+                let bytes = (n as usize).saturating_mul(datatype.size());
+                let most = isize::MAX.unsigned_abs();
+                Some(if bytes < most { bytes } else { most })
+            }
             Self::Var => None,
         }
     }
