@@ -13,6 +13,20 @@ export class MemoryBackend {
     this.files.set(path, bytes);
   }
   async remove(path) { this.files.delete(path); }
+  parts = new Map();
+
+  async begin(path) {
+    this.parts.set(this.parts.size, { path, bytes: new Uint8Array() });
+    return this.parts.size - 1;
+  }
+  async append(file, more) {
+    const part = this.parts.get(file);
+    part.bytes = new Uint8Array(await new Blob([part.bytes, more]).arrayBuffer());
+  }
+  async end(file, keep) {
+    const { path, bytes } = this.parts.get(file);
+    if (keep) await this.put(path, bytes, false);
+  }
   async list(dir) {
     const prefix = dir === "" ? "" : `${dir}/`;
     const below = [...this.files].filter(([path]) => path.startsWith(prefix));
