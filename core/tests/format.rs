@@ -16,6 +16,8 @@ use hyperslab::internals::format::generic_tile;
 use hyperslab::internals::format::name::TimestampedName;
 use hyperslab::schema::{Enumeration, Schema, Version};
 use hyperslab::schema_json;
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const SCHEMAS: &str = include_str!("data/schemas.txt");
 const FRAGMENTS: &str = include_str!("data/fragments.txt");

@@ -15,6 +15,8 @@ use hyperslab::internals::format::{commits, consolidated_metadata, metadata};
 use hyperslab::schema::{Enumeration, Schema, Version};
 use hyperslab::schema_json;
 use proptest::prelude::*;
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 fn bytes(hex: &str) -> Vec<u8> {
     let digit = |c: u8| (c as char).to_digit(16).unwrap() as u8;

@@ -11,6 +11,8 @@ use hyperslab::vfs::MemVfs;
 use hyperslab::{
     Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, OpenOptions, ScalarRange, WriteOptions,
 };
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const ROWS: i64 = 8;
 

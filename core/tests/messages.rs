@@ -13,6 +13,8 @@ use hyperslab::{
     Array, CellCount, Cells, Column, CompareOp, Context, CreateOptions, Datatype, OpenOptions, Query, Region,
     ScalarRange, WriteOptions,
 };
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 fn at(timestamp_ms: u64) -> WriteOptions {
     WriteOptions {

@@ -8,6 +8,8 @@ use hyperslab::{
     Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, Error, OpenOptions, Query, Region, ScalarRange,
     WriteOptions,
 };
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const SIDE: i64 = 10;
 

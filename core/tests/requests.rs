@@ -14,6 +14,8 @@ use hyperslab::{
 };
 use rounds::{RoundsVfs, Seen};
 use std::sync::Arc;
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const ROWS: u64 = 8;
 const COLUMNS: u64 = 16;

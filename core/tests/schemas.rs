@@ -8,6 +8,8 @@ use hyperslab::schema::{
 use hyperslab::schema_json::{from_json, to_json};
 use hyperslab::{CellCount, Column, Datatype, Scalar, ScalarRange};
 use proptest::prelude::*;
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 fn name() -> impl Strategy<Value = String> {
     prop_oneof![4 => "[a-z]{1,8}", 1 => "\\PC{0,12}", 1 => Just(String::new())]

@@ -175,9 +175,10 @@ fn wasm(filter: Option<&str>) -> Vec<Command> {
 
 /// The engine's tests in a browser, whose driver the caller sets.
 fn wasm_tests(filter: Option<&str>) -> Command {
-    let mut c = cargo(&["test", "--package", "hyperslab-wasm"]);
+    let mut c = cargo(&["test", "--package", "hyperslab-wasm", "--no-fail-fast"]);
     c.args(["--target", "wasm32-unknown-unknown"]).args(filter);
-    c.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", "wasm-bindgen-test-runner");
+    c.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", "wasm-bindgen-test-runner")
+        .env("WASM_BINDGEN_TEST_TIMEOUT", "600");
     c
 }
 

@@ -8,8 +8,8 @@ use crate::error::Malformed;
 use crate::format::pipeline::{Filter, Pipeline};
 use crate::format::schema::Schema;
 
-/// Whether the code is loaded.
-static LOADED: AtomicBool = AtomicBool::new(!cfg!(target_family = "wasm"));
+/// Whether the code is loaded. Tests in a browser are not split, so they contain it.
+static LOADED: AtomicBool = AtomicBool::new(cfg!(any(not(target_family = "wasm"), feature = "test-util")));
 
 /// Records that the code was loaded.
 pub fn set_loaded() {

@@ -15,6 +15,8 @@ use hyperslab::{
     Aggregate, Array, Batch, CellCount, Cells, Column, Context, CreateOptions, Datatype, OpenOptions, Query, Region,
     Scalar, ScalarRange, Window, WriteOptions,
 };
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 struct Random(u64);
 

@@ -10,6 +10,8 @@ use hyperslab::{
     Aggregate, Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, OpenOptions, Query, Scalar,
     ScalarRange, WriteOptions,
 };
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 #[test]
 fn unwritten_cells_count_as_they_are_read_before_and_after_a_consolidation() {

@@ -11,6 +11,8 @@ use proptest::prelude::*;
 
 use super::roundtrip::{datatypes, filters, versions};
 use super::vectors::{Case, KEY, cases};
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const WEBP: Filter = Filter::Webp {
     quality: 100.0,
@@ -39,7 +41,7 @@ fn decode_all_ways(tile: &[u8], p: &Pipeline, f: &TileFormat<'_>, bytes: u64, ce
     let _ = decode_tile(tile, p, f, bytes);
     let _ = decode_var_tile(tile, p, f, bytes, cells);
     let mut out = vec![0; usize::try_from(bytes.min(1 << 20)).unwrap()];
-    let _ = crate::by_chunks(tile, p, f, &mut out);
+    let _ = super::by_chunks(tile, p, f, &mut out);
 }
 
 /// A tile of one chunk with these lengths and bytes.

@@ -7,6 +7,8 @@ use hyperslab::internals::filter::{
 use hyperslab::schema::{Filter, Pipeline, Version, WebpFormat};
 use hyperslab::{CellCount, Datatype, Key};
 use proptest::prelude::*;
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 pub(crate) fn filters() -> impl Strategy<Value = Filter> {
     let integers = prop_oneof![
@@ -97,7 +99,7 @@ proptest! {
             Ok(tile) => {
                 prop_assert_eq!(&decode_tile(&tile, &p, &f, data.len() as u64).unwrap(), &data);
                 let mut into = vec![0xaa; data.len()];
-                crate::by_chunks(&tile, &p, &f, &mut into).unwrap();
+                super::by_chunks(&tile, &p, &f, &mut into).unwrap();
                 prop_assert_eq!(&into, &data);
                 prop_assert!(decode_tile(&tile, &p, &f, data.len() as u64 + 1).is_err());
                 if data.len().is_multiple_of(8) {

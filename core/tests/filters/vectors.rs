@@ -7,6 +7,8 @@ use hyperslab::internals::filter::{
 use hyperslab::internals::format::cursor::Reader;
 use hyperslab::schema::{Filter, Pipeline, Version};
 use hyperslab::{CellCount, Datatype, Key};
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 pub(crate) const KEY: &[u8; 32] = b"0123456789abcdeF0123456789abcdeF";
 
@@ -55,7 +57,7 @@ impl<'a> Case<'a> {
         if self.offsets.is_empty() {
             let cells = decode_tile(tile, p, f, n).unwrap_or_else(|e| panic!("{}: {e}", self.name));
             let mut into = vec![0xaa; cells.len()];
-            crate::by_chunks(tile, p, f, &mut into).unwrap();
+            super::by_chunks(tile, p, f, &mut into).unwrap();
             assert_eq!(into, cells, "{}: the decoders disagree", self.name);
             return cells;
         }

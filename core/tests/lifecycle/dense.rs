@@ -9,6 +9,8 @@ use hyperslab::{CellCount, Cells, Column, Context, Datatype, Query, Region, Scal
 use proptest::prelude::*;
 
 use super::{Chore, at, do_chore, new_array, open};
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const SIDES: (i32, i32) = (7, 9);
 

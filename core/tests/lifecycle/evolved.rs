@@ -9,6 +9,8 @@ use proptest::prelude::*;
 
 use super::dense::{self, Model, region};
 use super::{Chore, at, do_chore, new_array, open};
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 type Ends = (i32, i32);
 

@@ -12,6 +12,8 @@ use hyperslab::{Array, CellCount, Cells, Context, Datatype, Error, OpenOptions, 
 
 use super::sparse;
 use super::{at, new_array, open};
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 type Cell = (i32, i32, i32, String);
 

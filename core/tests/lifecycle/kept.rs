@@ -15,6 +15,8 @@ use hyperslab::{
 };
 
 use super::at as at_time;
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const FILES: [&str; 5] = ["a0.tdb", "a1.tdb", "a1_validity.tdb", "a2.tdb", "a2_var.tdb"];
 

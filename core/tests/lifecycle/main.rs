@@ -1,12 +1,16 @@
 //! Compares the history of arrays in memory with naive models: writes, deletes, consolidation and vacuum in any order,
 //! reads at any time, and stores that fail at any call.
+//!
+//! Tests that need a disk or threads do not run in browsers.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
+#[cfg(not(target_family = "wasm"))]
 mod aborted;
 mod dense;
 mod evolved;
 mod faults;
+#[cfg(not(target_family = "wasm"))]
 mod interleaved;
 mod kept;
 mod returned;

@@ -9,6 +9,8 @@ use hyperslab::vfs::MemVfs;
 use hyperslab::{Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, Query, ScalarRange, Window};
 
 use super::{at, open};
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 /// An array with schemas at these times, each with attribute `a` of a type or without it. After each schema there is
 /// one write, each with one cell less, so that some cells of each write stay visible.

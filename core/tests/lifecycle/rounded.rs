@@ -9,6 +9,8 @@ use hyperslab::schema::{ArrayType, Attribute, Dimension, Filter, Layout, Pipelin
 use hyperslab::{Batch, CellCount, Cells, Column, Context, Datatype, Query, Region, ScalarRange, Window};
 
 use super::{at, new_array, open};
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 /// Coordinates from -10 to 10 are stored as multiples of 3, so -10 is stored as -9 and 10 as 9, but -5 as -6.
 fn schema(order: Layout, capacity: u64, domain: (f64, f64)) -> Schema {

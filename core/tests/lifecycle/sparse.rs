@@ -10,6 +10,8 @@ use hyperslab::{Batch, CellCount, Cells, Column, Context, Datatype, Query, Windo
 use proptest::prelude::*;
 
 use super::{Chore, at, do_chore, new_array, open};
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 /// A cell: coordinates, a number, a text.
 type Cell = (i32, i32, i32, String);

@@ -12,6 +12,8 @@ use proptest::prelude::*;
 
 use super::sparse;
 use super::{at, new_array, open};
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 fn dense() -> Schema {
     let dim = |name| Dimension::new(name, Datatype::Uint8, 0_u8, 15_u8, 4_u8);

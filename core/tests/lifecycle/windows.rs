@@ -14,6 +14,8 @@ use hyperslab::{Context, Datatype, Window};
 use proptest::prelude::*;
 
 use super::{at, dense, new_array, open, sparse};
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 /// Times of writes and of window ends.
 const TIMES: std::ops::Range<u64> = 10..40;

@@ -9,6 +9,8 @@ use hyperslab::vfs::{MemVfs, VfsExt};
 use hyperslab::{Array, Cells, Context, CreateOptions, Key, OpenOptions, Query, Window, WriteOptions};
 
 use super::{Cell, cell, columns, dense_schema, open, write};
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 /// An array of four cells in one fragment.
 fn small() -> (Arc<MemVfs>, Context) {

@@ -5,6 +5,8 @@ use hyperslab::schema::{ArrayType, Dimension, Layout, Schema};
 use hyperslab::{Aggregate, Cells, Datatype, Query, Region, Scalar, ScalarRange, Window};
 
 use super::{Cell, FILL, attributes, cell, cells_of, columns, dense_schema, new_array, open, write};
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 #[test]
 fn an_empty_array_has_fill_values_or_no_cells() {

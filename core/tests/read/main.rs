@@ -4,7 +4,9 @@
 
 mod damage;
 mod edges;
+#[cfg(not(target_family = "wasm"))]
 mod faults;
+#[cfg(not(target_family = "wasm"))]
 mod large;
 mod second;
 
@@ -21,6 +23,8 @@ use hyperslab::{
 use proptest::prelude::*;
 use proptest::sample::Index;
 use second::Second;
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 /// The contents of a cell: a number, a text, and a nullable number.
 type Cell = (i32, Vec<u8>, Option<i16>);

@@ -2,6 +2,8 @@
 
 use super::*;
 use hyperslab::vfs::VfsExt;
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 /// Creates an array in the group `g`.
 fn make_inner(context: &Context) {

@@ -4,6 +4,7 @@
 
 mod groups;
 mod offers;
+#[cfg(not(target_family = "wasm"))]
 mod shards;
 mod times;
 mod zarr;
@@ -20,6 +21,8 @@ use hyperslab::{
     Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, Error, OpenOptions, ScalarRange, Window,
     WriteOptions,
 };
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const ROWS: i32 = 23;
 const COLUMNS: i32 = 17;

@@ -1,6 +1,8 @@
 //! The paths that a view offers, and those that it refuses because of their size.
 
 use super::*;
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 /// A view of an array for each of these schemas, without cells.
 fn empty(schemas: &[(&str, Schema)]) -> View {

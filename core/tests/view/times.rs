@@ -10,6 +10,8 @@ use hyperslab::view::{NodeKind, Source, View};
 use hyperslab::{Array, Cells, Column, Context, Datatype, OpenOptions, Window, WriteOptions};
 
 use super::{NOW_MS, file, names, refusal, value, view, write};
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 #[test]
 fn the_past_stays_readable() {

@@ -3,6 +3,8 @@
 use hyperslab::schema::{CurrentDomain, Filter, Pipeline};
 
 use super::*;
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 #[test]
 fn zarr_chunks_are_whole_tiles() {
