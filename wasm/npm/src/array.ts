@@ -308,7 +308,20 @@ export async function members(source: string | URL | Store, options: OpenOptions
   return found.map((m) => ({ ...m, name: m.name ?? m.uri.split("/").at(-1) ?? m.uri }));
 }
 
-/** Whether there is an array, a group or neither at a URL or in a store. */
+/**
+ * Whether there is an array, a group or neither at a URL or in a store.
+ *
+ * @example
+ * ```js
+ * import { kindOf } from "hyperslab";
+ *
+ * console.log(await kindOf("https://example.org/arrays/rain"), await kindOf("https://example.org/arrays/nothing"));
+ * ```
+ *
+ * ```text
+ * array undefined
+ * ```
+ */
 export async function kindOf(source: string | URL | Store, options: OpenOptions = {}): Promise<"array" | "group" | undefined> {
   check({ options });
   const store = storeOf(source, options);

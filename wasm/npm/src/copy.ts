@@ -19,6 +19,19 @@ const MARKS = /(^|\/)(__schema|__array_schema\.tdb|__group|__tiledb_group\.tdb|_
  * Copies an array, a group or everything in a store to another store, unchanged. The copy becomes visible once it is
  * complete. Files that exist are not replaced: the copy then fails with the code `AlreadyExists`. Returns the number of
  * files.
+ *
+ * @example
+ * ```js
+ * import { copy, HttpStore, MemoryStore, open } from "hyperslab";
+ *
+ * const kept = new MemoryStore();
+ * await copy(new HttpStore("https://example.org/arrays/rain"), kept);
+ * console.log((await open(kept)).shape);
+ * ```
+ *
+ * ```text
+ * [ 366 ]
+ * ```
  */
 export async function copy(from: Store, to: Store, options: CopyOptions = {}): Promise<number> {
   check({ from, to, options });

@@ -26,7 +26,24 @@ export class HyperslabError extends Error {
   }
 }
 
-/** Whether `error` is a {@link HyperslabError}, including one from another copy of this package. */
+/**
+ * Whether `error` is a {@link HyperslabError}, including one from another copy of this package.
+ *
+ * @example
+ * ```js
+ * import { isHyperslabError, open } from "hyperslab";
+ *
+ * const array = await open("https://example.org/arrays/nothing").catch((error) => {
+ *   if (isHyperslabError(error) && error.code === "NotFound") return undefined;
+ *   throw error;
+ * });
+ * console.log(array);
+ * ```
+ *
+ * ```text
+ * undefined
+ * ```
+ */
 export function isHyperslabError(error: unknown): error is HyperslabError {
   return error instanceof Error && error.name === "HyperslabError" && "code" in error;
 }

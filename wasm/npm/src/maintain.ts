@@ -27,6 +27,24 @@ export async function deleteCells(array: TileArray, where: string, options: Dele
 /**
  * Deletes the cells of a sparse array that meet the condition. They stay readable at earlier times. Returns the name of
  * the delete, or `undefined` if no cell can meet the condition.
+ *
+ * @example
+ * ```js
+ * import { create, deleteCells, MemoryStore, put, query } from "hyperslab";
+ *
+ * const array = await create(new MemoryStore(), {
+ *   type: "sparse",
+ *   dims: [{ name: "day", type: "int32", domain: [1, 365], tile: 30 }],
+ *   attrs: [{ name: "rain", type: "float32" }],
+ * });
+ * await put(array, null, { day: Int32Array.of(1, 2), rain: Float32Array.of(4, -99) });
+ * await deleteCells(array, "rain < 0");
+ * console.log(await query(array).count());
+ * ```
+ *
+ * ```text
+ * 1
+ * ```
  */
 export async function deleteCells(array: TileArray, where: string, options?: DeleteOptions & { dryRun?: false }): Promise<string | undefined>;
 export async function deleteCells(array: TileArray, where: string, options?: DeleteOptions): Promise<string | undefined | DeletedCells>;
@@ -58,6 +76,25 @@ export interface ConsolidateOptions {
 /**
  * Consolidates an array into fewer files. Returns the names of the new files, if any. Readers see the same cells as
  * before at every time. The old files stay until {@link vacuum}.
+ *
+ * @example
+ * ```js
+ * import { consolidate, create, MemoryStore, put, vacuum } from "hyperslab";
+ *
+ * const array = await create(new MemoryStore(), {
+ *   type: "sparse",
+ *   dims: [{ name: "day", type: "int32", domain: [1, 365], tile: 30 }],
+ *   attrs: [{ name: "rain", type: "float32" }],
+ * });
+ * for (let day = 1; day < 9; day += 1) await put(array, null, { day: Int32Array.of(day), rain: Float32Array.of(day) });
+ * await consolidate(array);
+ * await vacuum(array);
+ * console.log(array.fragments().length);
+ * ```
+ *
+ * ```text
+ * 1
+ * ```
  */
 export async function consolidate(array: TileArray, options: ConsolidateOptions = {}): Promise<string[]> {
   check({ array, options });

@@ -66,6 +66,22 @@ export type MemberInput = string | {
 /**
  * Adds and removes members of a group, by name: `putMembers(store, { elevation: "arrays/elevation", old: null })`.
  * `null` removes a member from the group and leaves its files. Other members stay.
+ *
+ * @example
+ * ```js
+ * import { create, createGroup, members, MemoryStore, putMembers } from "hyperslab";
+ *
+ * const store = new MemoryStore();
+ * const schema = { type: "dense", dims: [{ name: "x", type: "int32", domain: [0, 9] }], attrs: [{ name: "a", type: "int32" }] };
+ * await createGroup(store);
+ * await create(store, schema, { path: "arrays/elevation" });
+ * await putMembers(store, { elevation: "arrays/elevation" });
+ * console.log((await members(store)).map(({ name, type }) => `${name}: ${type}`));
+ * ```
+ *
+ * ```text
+ * [ 'elevation: array' ]
+ * ```
  */
 export async function putMembers(place: string | URL | Store, members: { readonly [name: string]: MemberInput | null }, options: ChangeOptions = {}): Promise<void> {
   check({ members, options });

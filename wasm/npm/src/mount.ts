@@ -65,7 +65,22 @@ export class Mount {
   }
 }
 
-/** Shows an array, or the array or group at a URL or in a store, as files. */
+/**
+ * Shows an array, or the array or group at a URL or in a store, as files.
+ *
+ * @example
+ * ```js
+ * import { mount } from "hyperslab";
+ *
+ * const files = mount("https://example.org/arrays/elevation");
+ * const npy = await files.readFile("slices/elevation@0:10,0:10.npy");
+ * console.log(npy.length);
+ * ```
+ *
+ * ```text
+ * 328
+ * ```
+ */
 export function mount(source: TileArray | string | URL | Store, options: OpenOptions = {}): Mount {
   check({ options });
   if (source instanceof TileArray) return Mount.of(source.store, () => source.raw.view(nameOf(source.path)));

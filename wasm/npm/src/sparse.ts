@@ -24,7 +24,22 @@ export interface Points {
   readonly positions: Float32Array;
 }
 
-/** The coordinates of cells, interleaved: `x, y, x, y, …`. They are rounded to 32 bits. */
+/**
+ * The coordinates of cells, interleaved: `x, y, x, y, …`. They are rounded to 32 bits.
+ *
+ * @example
+ * ```js
+ * import { open, points, query } from "hyperslab";
+ *
+ * const cells = await query(await open("https://example.org/arrays/quakes"), { attrs: ["lon", "lat"] }).columns();
+ * const { length, positions } = points(cells, { x: "lon", y: "lat" });
+ * console.log(length, positions.length);
+ * ```
+ *
+ * ```text
+ * 6 12
+ * ```
+ */
 export function points<F extends object>(cells: Columns<F>, { x, y, z }: PointFields): Points {
   const columns = [x, y, ...(z === undefined ? [] : [z])].map((name) => numbers(cells, name));
   const size = columns.length as 2 | 3;
@@ -67,7 +82,22 @@ export interface Dense {
   readonly data: TypedArray;
 }
 
-/** The cells as a sparse matrix. They may come in any order; within a row they keep it. */
+/**
+ * The cells as a sparse matrix. They may come in any order; within a row they keep it.
+ *
+ * @example
+ * ```js
+ * import { csr, open, query } from "hyperslab";
+ *
+ * const cells = await query(await open("https://example.org/soma/ms/RNA/X/data")).columns();
+ * const { indptr, indices } = csr(cells, { row: "soma_dim_0", column: "soma_dim_1", value: "soma_data", shape: [1000, 2000] });
+ * console.log(indptr.length, indices.length);
+ * ```
+ *
+ * ```text
+ * 1001 5000
+ * ```
+ */
 export function csr<F extends object>(cells: Columns<F>, fields: MatrixFields): Csr {
   const { rows, columns, values, shape } = matrix(cells, fields);
   const indptr = new Uint32Array(shape[0] + 1);
