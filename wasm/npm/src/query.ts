@@ -75,8 +75,8 @@ export class Query<F extends object = Fields> implements AsyncIterable<Columns<F
   }
 
   /**
-   * Reads the cells as an Arrow IPC stream, batch by batch as the consumer asks for them: `tableFromIPC(query(array).arrow())`
-   * with apache-arrow. Enumerations are dictionaries, dates are dates and timestamps, and not-a-time is null.
+   * Reads the cells as an Arrow IPC stream, batch by batch as the consumer asks for them:
+   * `await tableFromIPC(query(array).arrow())` with apache-arrow. Enumerations are dictionaries, dates are dates and timestamps, and not-a-time is null.
    */
   arrow(): ReadableStream<Uint8Array> {
     const cells = this.batches(2 ** 22);
@@ -84,11 +84,7 @@ export class Query<F extends object = Fields> implements AsyncIterable<Columns<F
       const { arrowStream } = await import("./arrow.js");
       yield* arrowStream(array, names, cells);
     })(this.array as unknown as TileArray, this.fields());
-    const cancel = async () => {
-      await bytes.return();
-      await cells.return(undefined);
-    };
-    return streamOf(async () => bytes.next(), cancel);
+    return streamOf(async () => bytes.next(), async () => bytes.return());
   }
 
   /** Counts the cells. */

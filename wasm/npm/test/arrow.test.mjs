@@ -113,6 +113,18 @@ test("a stream reads as its consumer asks, and stops when it is cancelled", asyn
   const [some] = [data(), await new Promise((resolve) => setTimeout(resolve, 20))];
   assert.ok(some > 0 && data() < 12, `${some} ${data()}`);
   await reader.cancel();
+  // Cancelling aborts the batch that is read ahead.
+  let stopped = 0;
+  const held = {
+    ...watched,
+    getRange: (key, range, { signal }) => (key.endsWith("a0.tdb") && data() > 0 ? new Promise((_, fail) => signal.addEventListener("abort", () => { stopped += 1; fail(signal.reason); })) : watched.getRange(key, range)),
+  };
+  reads.length = 0;
+  const other = query(await open(held), { batchBytes: 2 ** 17 }).arrow().getReader();
+  await other.read();
+  await other.read();
+  await other.cancel();
+  assert.ok(stopped > 0);
   const aborted = new AbortController();
   const stream = query(array, { signal: aborted.signal }).arrow();
   aborted.abort(new Error("stop"));
