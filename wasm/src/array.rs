@@ -2,15 +2,18 @@
 
 use futures_util::lock::Mutex;
 use hyperslab::internals::filter::rare;
+use hyperslab::internals::view::selection::{Axis, Selection};
 use hyperslab::schema::{Attribute, Dimension, Layout};
 use hyperslab::view::View;
 use hyperslab::{
-    Array, Batch, Batches, CellCount, Cells, Condition, Error, Query, Region, Result, Scalar, ScalarRange, schema_json,
+    Array, Batch, Batches, CellCount, Cells, Condition, Error, Query, Region, Result,
+    Scalar, ScalarRange, schema_json,
 };
 use js_sys::{Object, Promise, Uint8Array};
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
 
+use crate::bridge::on_behalf_of;
 use crate::columns::{self, set};
 use crate::error::to_js;
 use crate::maintain::write_options;
@@ -120,15 +123,7 @@ impl RawArray {
     /// The metadata: `[{key, type, num, data}]`.
     pub async fn metadata(&self, aborted: Option<Promise>) -> Result<js_sys::Array, JsValue> {
         let found = until(aborted, self.array.metadata()).await?;
-        let items = found.iter().map(|(key, value)| {
-            let object = Object::new();
-            set(&object, "key", &key.as_str().into());
-            set(&object, "type", &value.datatype.name().into());
-            set(&object, "num", &value.num.into());
-            set(&object, "data", &Uint8Array::from(value.data.as_slice()).into());
-            object
-        });
-        Ok(items.collect())
+        Ok(columns::metadata_to_js(&found))
     }
 
     /// The values of an enumeration, as a column.
@@ -139,25 +134,19 @@ impl RawArray {
 
     /// Reads a box: `{columns, shape, single, cells}`. The shape has every dimension. `single` says, for each
     /// dimension, whether one coordinate was selected. If `out` is given, it receives the bytes of the only column.
-    /// `selection` may also be ranges; the result then has no `single`.
+    /// `selection` may also be ranges; the result then has no `single`. Reads of the store pass on `reader`.
     pub async fn get(
         &self,
         selection: String,
         fields: Option<Vec<String>>,
         order: String,
         condition: Option<String>,
+        reader: JsValue,
         out: Option<Uint8Array>,
         aborted: Option<Promise>,
     ) -> Result<JsValue, JsValue> {
         let work = async {
-            let schema = self.array.schema();
-            let (selection, region) = if select::is_ranges(&selection) {
-                (None, select::region(&selection, schema)?)
-            } else {
-                let selection = select::selection(&selection, &self.array).await?;
-                let region = selection.region(schema)?;
-                (Some(selection), region)
-            };
+            let (selection, region) = self.selected(&selection).await?;
             let fields = fields.or_else(|| selection.as_ref()?.attributes.clone());
             let batch = self.array.read(&query(fields, region, &order, condition)?).await?;
             let object = batch_to_js(&batch, out)?;
@@ -167,7 +156,7 @@ impl RawArray {
             }
             Ok(object.into())
         };
-        until(aborted, work).await
+        until(aborted, on_behalf_of(reader, work)).await
     }
 
     /// Starts a streamed read.
@@ -178,6 +167,7 @@ impl RawArray {
         order: &str,
         condition: Option<String>,
         batch_bytes: Option<f64>,
+        reader: JsValue,
     ) -> Result<RawBatches, JsValue> {
         let start = || {
             let mut query = query(fields, select::region(ranges, self.array.schema())?, order, condition)?;
@@ -186,6 +176,7 @@ impl RawArray {
             }
             Ok(RawBatches {
                 batches: Mutex::new(self.array.batches(query)),
+                reader,
             })
         };
         start().map_err(|e: Error| to_js(&e))
@@ -235,10 +226,21 @@ impl RawArray {
 }
 
 impl RawArray {
+    /// The region of a read, from a selection or from ranges.
+    async fn selected(&self, given: &str) -> Result<(Option<Selection>, Region)> {
+        let schema = self.array.schema();
+        if select::is_ranges(given) {
+            return Ok((None, select::region(given, schema)?));
+        }
+        let selection = select::selection(given, &self.array).await?;
+        let region = selection.region(schema)?;
+        Ok((Some(selection), region))
+    }
+
     /// The box of a dense write.
     pub(crate) async fn written_box(&self, json: &str) -> Result<Vec<ScalarRange>> {
         let selection = select::selection(json, &self.array).await?;
-        let plain = |axis: hyperslab::internals::view::selection::Axis| match axis.range {
+        let plain = |axis: Axis| match axis.range {
             Some(range) if axis.step == 1 => Ok(range),
             _ => Err(Error::invalid("a write fills a box; its steps must be 1")),
         };
@@ -251,6 +253,7 @@ impl RawArray {
 pub struct RawBatches {
     /// Locked while a batch is read, because JavaScript may call `next` again before the first call is done.
     batches: Mutex<Batches>,
+    reader: JsValue,
 }
 
 #[wasm_bindgen]
@@ -263,7 +266,7 @@ impl RawBatches {
                 batch_to_js(&batch, None).map(Into::into)
             })
         };
-        until(aborted, work).await
+        until(aborted, on_behalf_of(self.reader.clone(), work)).await
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::future::ready;
+use std::future::{poll_fn, ready};
 use std::ops::Range;
 use std::pin::pin;
 
@@ -32,7 +32,14 @@ extern "C" {
     pub type Backend;
 
     #[wasm_bindgen(method, catch)]
-    fn read(this: &Backend, path: &str, start: f64, end: f64, signal: &JsValue) -> Result<Promise, JsValue>;
+    fn read(
+        this: &Backend,
+        path: &str,
+        start: f64,
+        end: f64,
+        reader: &JsValue,
+        signal: &JsValue,
+    ) -> Result<Promise, JsValue>;
     #[wasm_bindgen(method, catch, js_name = readAll)]
     fn read_all(this: &Backend, path: &str, signal: &JsValue) -> Result<Promise, JsValue>;
     #[wasm_bindgen(method, catch)]
@@ -60,8 +67,22 @@ extern "C" {
 }
 
 thread_local! {
+    /// The call whose work runs now, as `Reader` of `npm/src/bridge.ts`. Reads of the store pass it on.
+    static READER: RefCell<JsValue> = const { RefCell::new(JsValue::UNDEFINED) };
     /// The last number used, and the JavaScript objects by number. Unlike the objects, numbers are `Send`.
     static BACKENDS: RefCell<(u64, HashMap<u64, Backend>)> = RefCell::default();
+}
+
+/// Runs `work` such that reads of the store tell on behalf of which call they are.
+pub(crate) fn on_behalf_of<T>(reader: JsValue, work: impl Future<Output = T>) -> impl Future<Output = T> {
+    let mut work = Box::pin(work);
+    // One thread runs all calls in turn, so the value is set each time that this call goes on.
+    poll_fn(move |context| {
+        let before = READER.replace(reader.clone());
+        let polled = work.as_mut().poll(context);
+        READER.set(before);
+        polled
+    })
 }
 
 /// A store in JavaScript, as a [`Vfs`].
@@ -143,11 +164,15 @@ fn bytes(path: &str, value: &JsValue) -> Result<Bytes> {
 }
 
 // Files are far smaller than 2^53 bytes.
-async fn fetch(backend: &Backend, path: &str, range: Range<u64>, signal: &JsValue) -> Result<Bytes> {
+async fn fetch(backend: &Backend, path: &str, range: Range<u64>, reader: &JsValue, signal: &JsValue) -> Result<Bytes> {
     if range.is_empty() {
         return Ok(Bytes::new());
     }
-    let value = answer(path, backend.read(path, range.start as f64, range.end as f64, signal)).await?;
+    let value = answer(
+        path,
+        backend.read(path, range.start as f64, range.end as f64, reader, signal),
+    )
+    .await?;
     let got = bytes(path, &value)?;
     if got.len() as u64 == range.end - range.start {
         return Ok(got);
@@ -209,11 +234,12 @@ impl Vfs for JsVfs {
                     Ok(plan) => plan,
                     Err(e) => return Box::pin(ready(Err(e))),
                 };
+                let reader = READER.with_borrow(Clone::clone);
                 self.task(async move |backend, signal| {
                     let fetches = plan
                         .fetches
                         .iter()
-                        .map(|range| fetch(&backend, &own, range.clone(), &signal));
+                        .map(|range| fetch(&backend, &own, range.clone(), &reader, &signal));
                     plan.split(&own, &try_join_all(fetches).await?).map(Content::parts)
                 })
             }

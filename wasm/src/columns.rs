@@ -1,8 +1,9 @@
 //! Converts columns between Rust and JavaScript. Both sides keep them as little-endian bytes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use hyperslab::internals::calendar;
+use hyperslab::metadata::MetaValue;
 use hyperslab::schema::{Attribute, Dimension, Schema};
 use hyperslab::{CellCount, Column, Datatype, Error, Result, Scalar};
 use js_sys::{Array, Object, Reflect, Uint8Array, Uint32Array};
@@ -56,6 +57,19 @@ pub(crate) fn all_to_js(columns: &[(String, Column)], out: Option<Uint8Array>) -
     }
     out.copy_from(&column.data);
     Ok(Array::of1(&with_data(name, column, &out)?))
+}
+
+/// The entries of metadata: `[{key, type, num, data}]`.
+pub(crate) fn metadata_to_js(found: &BTreeMap<String, MetaValue>) -> Array {
+    let entry = |(key, value): (&String, &MetaValue)| {
+        let object = Object::new();
+        set(&object, "key", &key.as_str().into());
+        set(&object, "type", &value.datatype.name().into());
+        set(&object, "num", &value.num.into());
+        set(&object, "data", &Uint8Array::from(value.data.as_slice()).into());
+        object
+    };
+    found.iter().map(entry).collect()
 }
 
 /// The columns of a write: `[{name, data, offsets?, validity?, isText?}]`. Types come from the schema. With `isText`, the

@@ -1,6 +1,6 @@
 export { init, type Part, type WasmFile, type WasmInput, type WasmSource, type WasmSources } from "./engine.js";
 export { HyperslabError, isHyperslabError, type ErrorCode } from "./errors.js";
-export { MemoryStore, type Store, type StoreEntry, type StoreOptions } from "./store.js";
+export { MemoryStore, type Store, type Priority, type StoreEntry, type StoreOptions } from "./store.js";
 export { DirectoryStore, OpfsStore } from "./directory.js";
 export { HttpStore, type HttpOptions, type Listing, type RequestEvent, type Signature, type SignedRequest } from "./http.js";
 export {

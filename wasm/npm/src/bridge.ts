@@ -1,6 +1,16 @@
 // The interface that the engine calls: adapts a store, whose methods are optional, to a fixed set of methods.
 import { HyperslabError } from "./errors.js";
-import type { Store, StoreEntry } from "./store.js";
+import type { Priority, Store, StoreEntry } from "./store.js";
+
+/** On behalf of which call the engine reads. Workers pass it on. */
+export interface Reader { low?: boolean }
+
+/** What the engine is told about a read. */
+export function readerOf(priority: Priority = "high"): Reader | undefined {
+  if (priority === "high") return undefined;
+  if (priority === "low") return { low: true };
+  throw new HyperslabError("InvalidArgument", `unknown priority '${String(priority)}'; use high or low`);
+}
 
 export interface Child { name: string; dir: boolean; size?: number | undefined }
 
@@ -21,10 +31,11 @@ export class Bridge {
     return store;
   }
 
-  async read(path: string, start: number, end: number, signal: AbortSignal): Promise<Uint8Array | undefined> {
+  async read(path: string, start: number, end: number, reader: Reader | undefined, signal: AbortSignal): Promise<Uint8Array | undefined> {
     const { store } = this;
-    if (store.getRange) return store.getRange(path, { offset: start, length: end - start }, { signal });
-    const whole = await store.get(path, { signal });
+    const options = { signal, ...(reader?.low ? { priority: "low" as const } : {}) };
+    if (store.getRange) return store.getRange(path, { offset: start, length: end - start }, options);
+    const whole = await store.get(path, options);
     return whole?.subarray(start, end);
   }
 

@@ -1,10 +1,12 @@
 // Reads boxes of dense arrays.
 import { check } from "./arguments.js";
 import type { TileArray, CallOptions } from "./array.js";
+import { readerOf } from "./bridge.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { record } from "./exact.js";
 import { clamped, selectionJson, type Selection } from "./select.js";
+import type { Priority } from "./store.js";
 import { arrayOf, Column, type ArrayOf, type DataType, type RawColumn, type TypedArray, type TypeOf, type ValueOf } from "./values.js";
 
 /** The order of cells in a box: row-major (the first index varies slowest) or column-major. */
@@ -38,6 +40,8 @@ export interface Chunk<T extends DataType = DataType> {
 
 /** The options of {@link get}. */
 export interface GetOptions extends CallOptions {
+  /** `"low"`: the read waits while other reads of the store run. Default: `"high"`. */
+  priority?: Priority;
   /** The attributes or dimensions to read. One name gives a chunk, a list gives a record of chunks. Default: the only attribute. */
   attrs?: string | readonly string[];
   /** The order of the cells. Default: `"row"`. */
@@ -88,8 +92,9 @@ export async function get(array: TileArray, selection?: Selection, options: GetO
   const inText = typeof selection === "string" ? selection.split("@").slice(0, -1) : [];
   if (!named && inText.length === 0) refuseSeveral(array.attrs.map(({ name }) => name));
   if (out) fits(out, array, named ?? inText);
+  const reader = readerOf(options.priority);
   const room = out && new Uint8Array(out.buffer as ArrayBuffer, out.byteOffset, out.byteLength);
-  const result = await call(signal, (aborted) => array.raw.get(json, named, order, where, room, aborted)) as RawResult;
+  const result = await call(signal, (aborted) => array.raw.get(json, named, order, where, reader, room, aborted)) as RawResult;
   const chunks = result.columns.map((raw) => [raw.name, chunk(raw, result, order, out)] as const);
   if (named && typeof attrs !== "string") return record(chunks);
   refuseSeveral(chunks.map(([name]) => name));

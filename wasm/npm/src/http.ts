@@ -2,7 +2,7 @@ import { bucketOf, listAddress, readPage, type Bucket, type Page } from "./bucke
 import { parseListing } from "./core.js";
 import { init } from "./engine.js";
 import { HyperslabError } from "./errors.js";
-import { RangeCache, RangeMerger, Semaphore, SingleFlight } from "./ranges.js";
+import { Gate, RangeCache, RangeMerger, SingleFlight, Urgency } from "./ranges.js";
 import type { Store, StoreEntry, StoreOptions } from "./store.js";
 
 /** A finished request. */
@@ -112,7 +112,7 @@ export class HttpStore implements Store {
   private readonly cache: RangeCache;
   private readonly requests = new SingleFlight<Part | undefined>();
   private readonly merger = new RangeMerger();
-  private readonly gate: Semaphore;
+  private readonly gate: Gate;
   /** Whether the server sends whole files. All readers of a file then share one request. */
   private ignoresRanges = false;
 
@@ -122,7 +122,7 @@ export class HttpStore implements Store {
     this.listing = options.listing ?? "auto";
     this.bucket = bucketOf(new URL(this.url), this.listing === "s3" || this.listing === "gcs" ? this.listing : undefined);
     this.cache = new RangeCache(options.cacheBytes ?? 32 * 2 ** 20);
-    this.gate = new Semaphore(options.concurrency ?? 16);
+    this.gate = new Gate(options.concurrency ?? 16);
   }
 
   /** The bytes of a file. `undefined` if it does not exist. */
@@ -137,26 +137,28 @@ export class HttpStore implements Store {
   }
 
   /** `length` bytes from `offset`. */
-  async getRange(key: string, range: { offset: number; length: number }, { signal }: StoreOptions = {}): Promise<Uint8Array | undefined> {
+  async getRange(key: string, range: { offset: number; length: number }, { signal, priority }: StoreOptions = {}): Promise<Uint8Array | undefined> {
     const [start, end] = [range.offset, range.offset + range.length];
     if (start === end) return new Uint8Array();
     const held = this.cache.get(key, start, end);
     if (held) return held;
-    const [first, last] = await this.merger.around(key, start, end);
+    const low = priority === "low";
+    // A high read does not fetch what a low one wants next to it.
+    const [first, last] = await this.merger.around(low ? `${key} low` : key, start, end);
     const id = this.ignoresRanges ? `${key} whole` : `${key} ${first}-${last}`;
-    const part = await this.requests.join(id, signal, async (signal) => {
-      const answer = await this.request(this.address(key), { range: [first, last - 1], bytesMax: last - first }, signal);
+    const part = await this.requests.join(id, signal, async (signal, urgency) => {
+      const answer = await this.request(this.address(key), { range: [first, last - 1], bytesMax: last - first, urgency }, signal);
       if (!answer) return undefined;
       this.ignoresRanges = answer.status !== 206;
       const part = { start: this.ignoresRanges ? 0 : first, data: answer.body };
       this.cache.put(key, part.start, part.data, this.ignoresRanges);
       return part;
-    });
+    }, low);
     if (!part) return undefined;
     const [skipped, length] = [start - part.start, end - start];
     if (skipped >= 0 && skipped + length <= part.data.length) return part.data.subarray(skipped, skipped + length);
     // This joined a request for another range, from when the server seemed to ignore ranges.
-    if (!this.ignoresRanges && id.endsWith(" whole")) return this.getRange(key, range, { signal });
+    if (!this.ignoresRanges && id.endsWith(" whole")) return this.getRange(key, range, { signal, priority });
     throw truncated(key, start, end, Math.max(part.data.length - skipped, 0));
   }
 
@@ -222,7 +224,7 @@ export class HttpStore implements Store {
   private async request(url: string, ask: Ask, signal: AbortSignal): Promise<Answer | undefined> {
     for (let tried = 1, busy = false; ; tried += 1) {
       try {
-        return await this.gate.pass(signal, () => this.once(url, ask, signal));
+        return await this.gate.pass(ask.urgency ?? new Urgency(false), signal, () => this.once(url, ask, signal));
       } catch (error) {
         if (signal.aborted || error instanceof HyperslabError) throw error;
         const reached = !(error instanceof TypeError);
@@ -325,6 +327,8 @@ interface Ask {
   isList?: boolean;
   /** Whether statuses 401 and 403 mean that there is no such file. */
   absentIfRefused?: boolean;
+  /** Default: high. */
+  urgency?: Urgency;
 }
 
 /** Aborts a request if `outer` does, if its response does not start in time, or if its body is too slow. */

@@ -306,8 +306,8 @@ class RemoteStore implements Engine {
       vacuum: async (...args) => any("vacuum", args),
       writer: async (...args) => this.writer(made, args),
       writeTime: async (now) => any("writeTime", [now]),
-      get: async (selection, fields, order, condition, out, aborted) => {
-        const given = [selection, fields, order, condition];
+      get: async (selection, fields, order, condition, reader, out, aborted) => {
+        const given = [selection, fields, order, condition, reader];
         if (!out) return any("get", [...given, undefined], aborted);
         const found = (await this.call(this.pool.free(), made, { method: "get", args: given, room: out.length }, aborted)) as { columns: { data: Uint8Array }[] };
         for (const column of found.columns) {

@@ -1,12 +1,14 @@
 // Reads cells: of sparse arrays, or of dense arrays with their coordinates.
 import { check } from "./arguments.js";
 import type { TileArray, CallOptions } from "./array.js";
+import { readerOf } from "./bridge.js";
 import { call, init, toHyperslabError } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { record } from "./exact.js";
 import type { RawResult } from "./get.js";
 import type { EngineBatches } from "./messages.js";
 import { rangesJson, type Ranges } from "./select.js";
+import type { Priority } from "./store.js";
 import { streamOf } from "./stream.js";
 import { Column, type Fields, type RawColumn, type TypeOf } from "./values.js";
 
@@ -22,6 +24,8 @@ export interface QueryOptions<N extends string = string> extends CallOptions {
   order?: "unordered" | "row" | "col" | "global";
   /** The approximate size of a batch in bytes. */
   batchBytes?: number;
+  /** `"low"`: the read waits while other reads of the store run. Default: `"high"`. */
+  priority?: Priority;
   /** The maximum number of cells. Default: all. Reading stops once it is reached. */
   limit?: number;
 }
@@ -44,8 +48,9 @@ export class Query<F extends object = Fields> implements AsyncIterable<Columns<F
     const { limit } = this.options;
     if (this.array.kind === "dense" && limit === undefined) {
       // The size is known in advance, so a result that is too large fails before anything is read.
-      const { order = "unordered", where, signal } = this.options;
-      return columns(await call(signal, (aborted) => this.array.raw.get(this.ranges(), this.fields(), order, where, undefined, aborted)) as RawResult);
+      const { order = "unordered", where, priority, signal } = this.options;
+      const reader = readerOf(priority);
+      return columns(await call(signal, (aborted) => this.array.raw.get(this.ranges(), this.fields(), order, where, reader, undefined, aborted)) as RawResult);
     }
     // The engine has at most 4 GiB of memory, and a batch takes several times its size.
     const found: RawResult[] = [];
@@ -139,9 +144,9 @@ export class Query<F extends object = Fields> implements AsyncIterable<Columns<F
 
   private async start(batchBytes: number): Promise<EngineBatches> {
     await init();
-    const { where, order = "unordered" } = this.options;
+    const { where, order = "unordered", priority } = this.options;
     try {
-      return this.array.raw.query(this.ranges(), this.fields(), order, where, batchBytes);
+      return this.array.raw.query(this.ranges(), this.fields(), order, where, batchBytes, readerOf(priority));
     } catch (error) {
       throw toHyperslabError(error);
     }

@@ -41,25 +41,28 @@ export class RangeCache {
 
 /**
  * Requests in flight, shared by all callers with the same id. If a caller aborts, only its wait ends; the request is
- * aborted when its last caller has left. With `keeps`, results stay for later callers.
+ * aborted when its last caller has left. A low request becomes urgent when an urgent caller joins. With `keeps`, results
+ * stay for later callers.
  */
 export class SingleFlight<T> {
-  private readonly requests = new Map<string, { promise: Promise<T>; waiting: number; controller: AbortController }>();
+  private readonly requests = new Map<string, { promise: Promise<T>; waiting: number; controller: AbortController; urgency: Urgency }>();
 
   constructor(private readonly keeps = false) {}
 
-  async join(id: string, signal: AbortSignal | undefined, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async join(id: string, signal: AbortSignal | undefined, start: (signal: AbortSignal, urgency: Urgency) => Promise<T>, isLow = false): Promise<T> {
     signal?.throwIfAborted();
     let flight = this.requests.get(id);
     if (!flight) {
       const controller = new AbortController();
-      const promise = start(controller.signal);
-      const begun = { promise, waiting: 0, controller };
+      const urgency = new Urgency(isLow);
+      const promise = start(controller.signal, urgency);
+      const begun = { promise, waiting: 0, controller, urgency };
       const forget = () => this.forget(id, begun);
       promise.then(this.keeps ? undefined : forget, forget);
       this.requests.set(id, (flight = begun));
     }
     const { promise, controller } = flight;
+    if (!isLow) flight.urgency.raise();
     flight.waiting += 1;
     try {
       return await (signal ? orAbort(promise, signal) : promise);
@@ -119,22 +122,58 @@ function merged(ranges: readonly ByteRange[]): ByteRange[] {
   return found;
 }
 
-/** Limits concurrent work to `max`; more work waits in order. */
-export class Semaphore {
-  private running = 0;
-  private readonly waiting: (() => void)[] = [];
+/** How urgent a request is. A low one becomes a high one when a caller joins that needs it now. */
+export class Urgency {
+  /** Called when it is raised. */
+  onRaise: (() => void) | undefined;
+
+  constructor(private isLow: boolean) {}
+
+  get low(): boolean {
+    return this.isLow;
+  }
+
+  raise(): void {
+    if (!this.isLow) return;
+    this.isLow = false;
+    this.onRaise?.();
+  }
+}
+
+/** The maximum number of concurrent low requests. */
+const LOW_MAX = 2;
+
+/** Limits concurrent work to `max`; more work waits in order. Low work waits until there is no other. */
+export class Gate {
+  private readonly running = { high: 0, low: 0 };
+  private readonly waiting: { urgency: Urgency; start: (lane: "high" | "low") => void }[] = [];
 
   constructor(private readonly max: number) {}
 
-  async pass<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    while (this.running >= this.max) await new Promise<void>((resolve) => this.waiting.push(resolve));
-    this.running += 1;
+  async pass<T>(urgency: Urgency, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const lane = await new Promise<"high" | "low">((start) => {
+      this.waiting.push({ urgency, start });
+      urgency.onRaise = () => this.next();
+      this.next();
+    });
     try {
       signal.throwIfAborted();
       return await work();
     } finally {
-      this.running -= 1;
-      this.waiting.shift()?.();
+      this.running[lane] -= 1;
+      this.next();
+    }
+  }
+
+  /** Starts what may start. */
+  private next(): void {
+    const { running, waiting } = this;
+    while (waiting.length > 0 && running.high + running.low < this.max) {
+      const high = waiting.findIndex(({ urgency }) => !urgency.low);
+      if (high < 0 && (running.high > 0 || running.low >= LOW_MAX)) return;
+      const lane = high < 0 ? "low" : "high";
+      running[lane] += 1;
+      waiting.splice(Math.max(high, 0), 1)[0]?.start(lane);
     }
   }
 }

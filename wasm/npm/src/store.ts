@@ -12,10 +12,15 @@ export interface StoreEntry {
   dir?: boolean | undefined;
 }
 
+/** How urgent a read is. Low reads wait while others run, and few of them run at a time. */
+export type Priority = "high" | "low";
+
 /** The options of a store's reads. */
 export interface StoreOptions {
   /** Aborts when no caller waits for the file any more. */
   signal?: AbortSignal | undefined;
+  /** Default: `"high"`. */
+  priority?: Priority | undefined;
 }
 
 /**
