@@ -217,7 +217,9 @@ pub use cpu::Cpu;
 pub use datatype::{CellCount, Datatype, Physical};
 pub use error::{Error, Malformed, MalformedKind, Result};
 pub use filter::Key;
-pub use query::{Aggregate, Batch, Batches, CompareOp, Condition, Finding, Query, Region};
+pub use query::{
+    Aggregate, Batch, Batches, CompareOp, Condition, Finding, PlannedRequest, PlannedTile, Query, ReadPlan, Region,
+};
 pub use scalar::{Scalar, ScalarRange};
 pub use write::{Cells, FragmentWriter, WriteOptions};
 

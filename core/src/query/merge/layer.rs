@@ -135,7 +135,7 @@ impl SparseLayer {
     }
 
     /// The stored fields to read.
-    fn stored(&self) -> impl Iterator<Item = &Arc<StoredField>> {
+    pub(crate) fn stored(&self) -> impl Iterator<Item = &Arc<StoredField>> {
         let coordinates = self.coordinates.iter().chain(&self.times).chain(&self.delete_times);
         coordinates.chain(self.attributes.iter().flatten())
     }

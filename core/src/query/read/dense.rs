@@ -20,7 +20,7 @@ use crate::query::tile::Decoding;
 use crate::vfs::local_reads;
 
 /// Stored bytes to decode at a time.
-const GROUP_BYTES: u64 = 32 << 20;
+pub(super) const GROUP_BYTES: u64 = 32 << 20;
 /// Work on fewer cells than this is not moved to another thread.
 const SMALL_CELLS: usize = 4096;
 
@@ -153,7 +153,7 @@ impl Array {
         Ok(result_buffers)
     }
 
-    fn fetching(&self) -> Fetching {
+    pub(super) fn fetching(&self) -> Fetching {
         match (local_reads(&*self.context().vfs), &self.0.options.key) {
             (Some(_), _) => Fetching::Nothing,
             (None, None) => Fetching::Chunks,

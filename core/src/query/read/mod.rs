@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod dense;
+mod explain;
 mod files;
 mod labels;
 mod points;
@@ -31,6 +32,7 @@ use crate::array::{Array, Fragment};
 use crate::cpu::Cpu;
 use crate::error::{Error, Result};
 use crate::vfs::{VfsExt, local_reads};
+pub use explain::{PlannedRequest, PlannedTile, ReadPlan};
 pub use verify::Finding;
 pub(crate) use weigh::{Coordinates, DeleteEffect};
 
