@@ -6,7 +6,7 @@ use hyperslab::internals::view::selection::{Axis, Selection};
 use hyperslab::schema::{Attribute, Dimension, Layout};
 use hyperslab::view::View;
 use hyperslab::{
-    Array, Batch, Batches, CellCount, Cells, Condition, Error, Query, Region, Result,
+    Array, Batch, Batches, CellCount, Cells, Condition, Error, PlannedRequest, PlannedTile, Query, Region, Result,
     Scalar, ScalarRange, schema_json,
 };
 use js_sys::{Object, Promise, Uint8Array};
@@ -157,6 +157,29 @@ impl RawArray {
             Ok(object.into())
         };
         until(aborted, on_behalf_of(reader, work)).await
+    }
+
+    /// Plans a read of a selection or of ranges, as JSON: `{requests: [{key, offset, length}], tiles: [{fragment, number,
+    /// domain, bytes}]}`.
+    pub async fn explain(
+        &self,
+        selection: String,
+        fields: Option<Vec<String>>,
+        order: String,
+        condition: Option<String>,
+        aborted: Option<Promise>,
+    ) -> Result<String, JsValue> {
+        let work = async {
+            let (selection, region) = self.selected(&selection).await?;
+            let fields = fields.or_else(|| selection.as_ref()?.attributes.clone());
+            let plan = self.array.explain(&query(fields, region, &order, condition)?).await?;
+            let request = |r: &PlannedRequest| json!({"key": &*r.path, "offset": r.range.start, "length": r.range.end - r.range.start});
+            let tile = |t: &PlannedTile| json!({"fragment": t.fragment, "number": t.number, "domain": domain(&t.domain), "bytes": t.bytes});
+            let requests: Value = plan.requests.iter().map(request).collect();
+            let tiles: Value = plan.tiles.iter().map(tile).collect();
+            Ok(json!({"requests": requests, "tiles": tiles}).to_string())
+        };
+        until(aborted, work).await
     }
 
     /// Starts a streamed read.

@@ -45,6 +45,7 @@ const PARTS: [(&str, &[&str], &[&str]); 4] = [
         &[],
         &[
             "rawarray_count",
+            "rawarray_explain",
             "rawstore_kind",
             "rawstore_members",
             "hyperslab_wasm::select::from_text",

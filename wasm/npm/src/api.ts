@@ -11,6 +11,7 @@ export { slice, type AxisSelection, type Coordinate, type Ranges, type Selection
 export { get, type Chunk, type GetOptions, type Order } from "./get.js";
 export { query, Query, type Columns, type QueryOptions } from "./query.js";
 export { csr, points, toDense, type Csr, type Dense, type MatrixFields, type PointFields, type Points } from "./sparse.js";
+export { prefetch, type PlannedRequest, type PlannedTile, type PlanOptions, type PrefetchOptions, type ReadPlan } from "./plan.js";
 export { copy, type CopyOptions } from "./copy.js";
 export { consolidate, deleteCells, vacuum, type ConsolidateOptions, type DeletedCells, type DeleteOptions, type Mode, type VacuumOptions } from "./maintain.js";
 export { create, put, writeManifest, type AttrInput, type CreateOptions, type DimInput, type FilterInput, type PutData, type PutOptions, type SchemaInput } from "./write.js";

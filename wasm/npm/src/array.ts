@@ -6,6 +6,8 @@ import { HyperslabError } from "./errors.js";
 import { record } from "./exact.js";
 import { HttpStore, type HttpOptions, type RequestEvent } from "./http.js";
 import type { Engine, EngineArray } from "./messages.js";
+import { planned, type PlannedTile, type PlanOptions, type ReadPlan } from "./plan.js";
+import type { Ranges, Selection } from "./select.js";
 import type { Store } from "./store.js";
 import { Column, type DataType, type Fields, type RawColumn, type TypedArray, type Value } from "./values.js";
 
@@ -231,6 +233,21 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
   nonEmptyDomain(): (readonly [Extreme, Extreme])[] | null {
     const found = JSON.parse(this.raw.nonEmptyDomain()) as RawRange[] | null;
     return found && this.ranges(found);
+  }
+
+  /**
+   * What a read of a selection would request: the byte ranges, and how many tiles they are of. Reads metadata of
+   * fragments, but no tiles. Attributes of sparse tiles are requested only if the coordinates of some cell match.
+   */
+  async explain(selection?: Selection | Ranges, options: PlanOptions = {}): Promise<ReadPlan> {
+    const { requests, tiles } = await planned(this as unknown as TileArray, selection, options);
+    return { requests, bytes: requests.reduce((sum, { length }) => sum + length, 0), tiles: tiles.length };
+  }
+
+  /** The tiles with cells of a selection. The same box may have tiles of several fragments. */
+  async tiles(selection?: Selection | Ranges, options: PlanOptions = {}): Promise<PlannedTile[]> {
+    const { tiles } = await planned(this as unknown as TileArray, selection, options);
+    return tiles.map((tile) => ({ ...tile, domain: this.ranges(tile.domain as unknown as RawRange[]) }));
   }
 
   /** The metadata, by key. */

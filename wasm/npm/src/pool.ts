@@ -299,6 +299,7 @@ class RemoteStore implements Engine {
       deleteCells: async (...args) => any("deleteCells", args),
       enumeration: async (name) => any("enumeration", [name]),
       evolve: async (...args) => any("evolve", args),
+      explain: async (selection, fields, order, condition, aborted) => any("explain", [selection, fields, order, condition], aborted),
       metadata: async (aborted) => any("metadata", [], aborted),
       put: async (selection, order, columns, at, seed) => any("put", [selection, order, owned(columns), at, seed]),
       query: (...args) => this.batches(made, args),

@@ -1,0 +1,73 @@
+// Plans of reads, and reads ahead.
+import type { CallOptions, Extreme, TileArray } from "./array.js";
+import { call } from "./engine.js";
+import { HyperslabError } from "./errors.js";
+import { clamped, rangesJson, selectionJson, type Ranges, type Selection } from "./select.js";
+import type { Priority } from "./store.js";
+
+export interface PlanOptions extends CallOptions {
+  /** The attributes or dimensions to read. Default: all. */
+  attrs?: string | readonly string[];
+  /** The order of the cells. Default: `"row"` for dense arrays, `"unordered"` for sparse ones. */
+  order?: "row" | "col" | "global" | "unordered";
+  /** A condition. Tiles are left out if their statistics show that no cell meets it. */
+  where?: string;
+}
+
+/** A byte range of a file of the store. */
+export interface PlannedRequest { readonly key: string; readonly offset: number; readonly length: number }
+
+/** A tile of a fragment. */
+export interface PlannedTile {
+  readonly fragment: string;
+  /** The tile's number in its fragment. */
+  readonly number: number;
+  /** The lowest and the highest coordinate of the tile in each dimension. */
+  readonly domain: readonly (readonly [Extreme, Extreme])[];
+  /** The stored size of the fields to read. */
+  readonly bytes: number;
+}
+
+/** What a read would request. */
+export interface ReadPlan {
+  readonly requests: readonly PlannedRequest[];
+  /** The sum of the requests' lengths. */
+  readonly bytes: number;
+  /** The number of tiles with selected cells. Tiles in the cache are not requested. */
+  readonly tiles: number;
+}
+
+type RawPlan = { requests: PlannedRequest[]; tiles: PlannedTile[] };
+
+/** Plans a read, as the engine returns it. @internal */
+export async function planned(array: TileArray, selection: Selection | Ranges | undefined, { attrs, order, where, signal }: PlanOptions): Promise<RawPlan> {
+  const named = attrs === undefined ? undefined : [attrs].flat();
+  const json = planJson(array, selection);
+  const inOrder = order ?? (array.kind === "dense" ? "row" : "unordered");
+  return JSON.parse(await call(signal, (aborted) => array.raw.explain(json, named, inOrder, where, aborted))) as RawPlan;
+}
+
+function planJson({ kind, dims }: TileArray, selection: Selection | Ranges | undefined): string {
+  if (kind === "dense") return selectionJson(clamped(selection as Selection, dims), dims);
+  if (typeof (selection ?? {}) !== "object" || Array.isArray(selection)) {
+    throw new HyperslabError("InvalidArgument", "the array is sparse; select ranges by dimension name: { x: [low, high] }");
+  }
+  return rangesJson((selection ?? {}) as Ranges, dims);
+}
+
+export interface PrefetchOptions extends PlanOptions {
+  /** Default: `"low"`. */
+  priority?: Priority;
+}
+
+/**
+ * Requests what a read needs, so that the store's cache has it when the read comes. By default, the requests wait while
+ * other reads of the store run. Only stores with a cache, such as `HttpStore`, benefit.
+ */
+export async function prefetch(array: TileArray, selection?: Selection | Ranges, { priority = "low", ...options }: PrefetchOptions = {}): Promise<void> {
+  const { requests } = await planned(array, selection, options);
+  const { store } = array;
+  const { signal } = options;
+  const read = async ({ key, offset, length }: PlannedRequest) => store.getRange?.(key, { offset, length }, { signal, priority });
+  await Promise.all(requests.map(read));
+}
