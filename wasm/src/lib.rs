@@ -8,6 +8,7 @@ mod bridge;
 mod columns;
 mod error;
 mod evolve;
+mod group;
 mod maintain;
 mod metadata;
 mod select;
@@ -17,6 +18,7 @@ mod writer;
 
 pub use array::{RawArray, RawBatches};
 pub use bridge::{Backend, JsVfs};
+pub use group::RawGroup;
 pub use store::{RawStore, codecs_loaded, parse_listing};
 pub use view::RawView;
 pub use writer::RawWriter;

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use hyperslab::group::{Group, ObjectType, object_type};
+use hyperslab::group::{Group, object_type};
 use hyperslab::internals::filter::rare;
 use hyperslab::internals::vfs::listing::{FolderIndex, parse_index};
 use hyperslab::vfs::{EntryKind, ManifestVfs, Vfs, manifest};
@@ -16,6 +16,7 @@ use wasm_bindgen::prelude::*;
 use crate::array::RawArray;
 use crate::bridge::{Backend, JsVfs};
 use crate::error::to_js;
+use crate::group::RawGroup;
 use crate::view::RawView;
 
 /// A store and its cache.
@@ -77,22 +78,18 @@ impl RawStore {
         Ok(found.map(|kind| kind.name().to_owned()))
     }
 
-    /// The members of the group at `path` in a time window, as JSON: `[{name, uri, relative, type}]`.
-    pub async fn members(
+    /// Opens the group at `path` in a time window.
+    pub async fn group(
         &self,
         path: String,
         start: f64,
         end: f64,
         key: Option<Vec<u8>>,
         aborted: Option<Promise>,
-    ) -> Result<String, JsValue> {
+    ) -> Result<RawGroup, JsValue> {
         let options = options(start, end, key)?;
         let group = until(aborted, Group::open(&self.context, &path, &options)).await?;
-        let members = group.members.iter().map(|m| {
-            let kind = m.kind.map_or("unknown", ObjectType::name);
-            json!({"name": m.name, "uri": m.uri, "relative": m.relative, "type": kind})
-        });
-        Ok(members.collect::<serde_json::Value>().to_string())
+        Ok(RawGroup::new(group))
     }
 
     /// Creates an array from its schema as JSON.

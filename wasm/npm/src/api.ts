@@ -4,9 +4,10 @@ export { MemoryStore, type Store, type Priority, type StoreEntry, type StoreOpti
 export { DirectoryStore, OpfsStore } from "./directory.js";
 export { HttpStore, type HttpOptions, type Listing, type RequestEvent, type Signature, type SignedRequest } from "./http.js";
 export {
-  kindOf, members, open, TileArray,
-  type Attr, type CallOptions, type CoordinateOf, type Dim, type DimOf, type Extreme, type FragmentInfo, type Member, type Pooled, type StoredField, type StoredSchema, type Timestamp, type OpenOptions,
+  TileArray,
+  type Attr, type CallOptions, type CoordinateOf, type Dim, type DimOf, type Extreme, type FragmentInfo, type Pooled, type StoredField, type StoredSchema, type Timestamp, type OpenOptions,
 } from "./array.js";
+export { Group, kindOf, open, type Kind, type Member, type TreeNode, type TreeOptions } from "./group.js";
 export { slice, type AxisSelection, type Coordinate, type Ranges, type Selection, type Slice } from "./select.js";
 export { get, type Chunk, type GetOptions, type Order } from "./get.js";
 export { query, Query, type Columns, type QueryOptions } from "./query.js";

@@ -253,8 +253,7 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
   /** The metadata, by key. */
   async meta(options: CallOptions = {}): Promise<Record<string, Value>> {
     check({ options });
-    const found = await call(options.signal, (aborted) => this.raw.metadata(aborted)) as { key: string; type: DataType; num: number; data: Uint8Array }[];
-    return record(found.map(({ key, type, num, data }) => [key, metaValue(key, type, num, data)]));
+    return metadataOf(await call(options.signal, (aborted) => this.raw.metadata(aborted)));
   }
 
   /** The cells of a column whose integers are indices into an enumeration, as the values themselves. Indices without a value are `null`. */
@@ -274,79 +273,6 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
       return [extreme(pair[0], type), extreme(pair[1], type)];
     });
   }
-}
-
-/**
- * Opens the array at a URL or in a store. If you know its attributes, say so, and TypeScript knows the types of what you
- * read: `open<{ elevation: "float32" }>(url)`. They are not checked; {@link TileArray.is} checks them.
- *
- * Fails with the code `NotFound` if there is no array, `Key` if the array is encrypted and the key is missing or wrong,
- * and `Io` if a request failed.
- *
- * @example
- * ```js
- * import { open } from "hyperslab";
- *
- * const quakes = await open("https://example.org/arrays/quakes", { at: new Date("2018-02-03") });
- * console.log(quakes.kind, quakes.attrs.map(({ name }) => name));
- * ```
- *
- * ```text
- * sparse [ 'time', 'mag', 'place' ]
- * ```
- */
-export async function open<A extends object = Fields>(source: string | URL | Store, options: OpenOptions = {}): Promise<TileArray<A>> {
-  check({ options });
-  return TileArray.open(storeOf(source, options), options.path ?? "", options);
-}
-
-/** A member of a group. */
-export interface Member {
-  /** The name in the group. Default: the last part of `uri`. */
-  readonly name: string;
-  /** `"unknown"` if it did not exist when it was added. */
-  readonly type: "array" | "group" | "unknown";
-  /** The URL of the member, or its path from the group if it is `relative`. */
-  readonly uri: string;
-  /** Whether `uri` is a path from the group. */
-  readonly relative: boolean;
-}
-
-/** The members of the group at a URL or in a store. */
-export async function members(source: string | URL | Store, options: OpenOptions = {}): Promise<Member[]> {
-  check({ options });
-  const [start, end] = timeRange(options.at);
-  const store = storeOf(source, options);
-  const json = await within(store, options.signal, async (aborted) => {
-    const members = await rawStore(store).members(options.path ?? "", start, end, keyOf(options.key), aborted);
-    return members;
-  });
-  const found = JSON.parse(json) as (Omit<Member, "name"> & { name: string | null })[];
-  return found.map((m) => ({ ...m, name: m.name ?? m.uri.split("/").at(-1) ?? m.uri }));
-}
-
-/**
- * Whether there is an array, a group or neither at a URL or in a store.
- *
- * @example
- * ```js
- * import { kindOf } from "hyperslab";
- *
- * console.log(await kindOf("https://example.org/arrays/rain"), await kindOf("https://example.org/arrays/nothing"));
- * ```
- *
- * ```text
- * array undefined
- * ```
- */
-export async function kindOf(source: string | URL | Store, options: OpenOptions = {}): Promise<"array" | "group" | undefined> {
-  check({ options });
-  const store = storeOf(source, options);
-  const found = within(store, options.signal, async () => rawStore(store).kind(options.path ?? ""));
-  return found.catch((error: unknown) => {
-    if (error instanceof HyperslabError && error.code === "NotFound") return undefined;
-    throw error;
-  }) as Promise<"array" | "group" | undefined>;
 }
 
 let otherSchemes: ((url: URL | string) => Store | undefined) | undefined;
@@ -469,6 +395,12 @@ function extreme(value: RawScalar, type: DataType): Extreme {
   if (value === null) return NaN;
   if (typeof value !== "object") return value;
   return /64$|^(datetime|time)_/.test(type) && !type.startsWith("float") ? BigInt(value.int) : Number(value.int);
+}
+
+/** The metadata that the engine returned, by key. @internal */
+export function metadataOf(found: unknown): Record<string, Value> {
+  const entries = found as { key: string; type: DataType; num: number; data: Uint8Array }[];
+  return record(entries.map(({ key, type, num, data }) => [key, metaValue(key, type, num, data)]));
 }
 
 function metaValue(name: string, type: DataType, num: number, data: Uint8Array): Value {

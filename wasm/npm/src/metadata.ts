@@ -55,12 +55,12 @@ export async function createGroup(place: string | URL | Store, options: { path?:
   await within(store, undefined, () => rawStore(store).createGroup(path));
 }
 
-/** A member of a group: a path in the group's folder, or a URL. `type` is needed only if nothing is there yet. */
+/** A member of a group: a path in the group's folder, or a URL. `kind` is needed only if nothing is there yet. */
 export type MemberInput = string | {
   /** A path in the group's folder, or a URL. */
   uri: string;
   /** The kind of the member. Default: the kind found at the path. */
-  type?: "array" | "group";
+  kind?: "array" | "group";
 };
 
 /**
@@ -87,7 +87,7 @@ export async function putMembers(place: string | URL | Store, members: { readonl
   check({ members, options });
   const { path = "", at, key } = options;
   const store = storeOf(place);
-  const json = JSON.stringify(Object.fromEntries(Object.entries(members).map(([name, member]) => [name, typeof member === "string" ? { uri: member } : member])));
+  const json = JSON.stringify(Object.fromEntries(Object.entries(members).map(([name, member]) => [name, typeof member === "object" && member ? { uri: member.uri, type: member.kind } : member && { uri: member }])));
   const time = await within(store, undefined, () => rawStore(store).putMembers(path, json, at === undefined ? undefined : writeTimestamp(at), Date.now(), seed(), keyOf(key)));
   if (at === undefined) await waitUntil(time);
 }

@@ -26,7 +26,7 @@ export function loadBefore(load: Load): void {
       if (typeof args[0] === "string" && args[0].startsWith('"')) await load("more");
       return own.apply(this, args);
     });
-    for (const name of ["open", "at", "members"]) wrap(name, (own) => async function (...args) {
+    for (const name of ["open", "at", "group"]) wrap(name, (own) => async function (...args) {
       // The schema of an encrypted array is encrypted too, so decryption is needed to open it.
       if (args[3] instanceof Uint8Array) await load("codecs");
       const found = await own.apply(this, args);

@@ -5,6 +5,7 @@ import { HyperslabError } from "./errors.js";
 import { clamped, rangesJson, selectionJson, type Ranges, type Selection } from "./select.js";
 import type { Priority } from "./store.js";
 
+/** The options of {@link TileArray.explain} and {@link TileArray.tiles}. */
 export interface PlanOptions extends CallOptions {
   /** The attributes or dimensions to read. Default: all. */
   attrs?: string | readonly string[];
@@ -15,10 +16,18 @@ export interface PlanOptions extends CallOptions {
 }
 
 /** A byte range of a file of the store. */
-export interface PlannedRequest { readonly key: string; readonly offset: number; readonly length: number }
+export interface PlannedRequest {
+  /** The file. */
+  readonly key: string;
+  /** The first byte. */
+  readonly offset: number;
+  /** The number of bytes. */
+  readonly length: number;
+}
 
 /** A tile of a fragment. */
 export interface PlannedTile {
+  /** The fragment's name. */
   readonly fragment: string;
   /** The tile's number in its fragment. */
   readonly number: number;
@@ -30,6 +39,7 @@ export interface PlannedTile {
 
 /** What a read would request. */
 export interface ReadPlan {
+  /** The byte ranges that are not in the cache of tiles. */
   readonly requests: readonly PlannedRequest[];
   /** The sum of the requests' lengths. */
   readonly bytes: number;
@@ -55,6 +65,7 @@ function planJson({ kind, dims }: TileArray, selection: Selection | Ranges | und
   return rangesJson((selection ?? {}) as Ranges, dims);
 }
 
+/** The options of {@link prefetch}. */
 export interface PrefetchOptions extends PlanOptions {
   /** Default: `"low"`. */
   priority?: Priority;

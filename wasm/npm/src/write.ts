@@ -1,5 +1,5 @@
 import { check } from "./arguments.js";
-import { changeTimestamp, keyOf, open, rawStore, waitUntil, seed, storeOf, within, writeTimestamp, type CallOptions, type FragmentInfo, type StoredSchema, type Timestamp, type TileArray } from "./array.js";
+import { changeTimestamp, keyOf, rawStore, waitUntil, seed, storeOf, within, writeTimestamp, type CallOptions, type FragmentInfo, type StoredSchema, type Timestamp, TileArray } from "./array.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { refuseRoundedIn } from "./exact.js";
@@ -100,7 +100,7 @@ export async function create(place: string | URL | Store, schema: SchemaInput | 
   refuseRoundedIn(schema, "schema");
   const json = schemaText("dimensions" in schema ? schema : plainSchema(schema as SchemaInput));
   await within(store, undefined, async () => rawStore(store).create(path, json, writeTimestamp(at), seed(), key));
-  return open(store, { path, ...(key ? { key } : {}) });
+  return TileArray.open(store, path, key ? { key } : {});
 }
 
 /** A schema as JSON. @internal */

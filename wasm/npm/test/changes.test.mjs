@@ -1,7 +1,7 @@
 // Metadata, groups and changes of schemas.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { create, createGroup, evolve, get, kindOf, members, MemoryStore, mount, open, put, putMembers, putMeta, query, writeManifest } from "hyperslab";
+import { create, createGroup, evolve, get, kindOf, MemoryStore, mount, open, put, putMembers, putMeta, query, writeManifest } from "hyperslab";
 import { Pool } from "hyperslab/pool";
 
 const line = {
@@ -54,8 +54,8 @@ test("a group is created, filled and changed", async () => {
   await createGroup(store, { path: "inner" });
   assert.deepEqual([await kindOf(store), await kindOf(store, { path: "inner" })], ["group", "group"]);
   await putMembers(store, { height: "maps/height", depth: "depth/", inner: "inner" });
-  await putMembers(store, { depth: null, far: "https://example.org/x", soon: { uri: "later", type: "array" } });
-  const found = (await members(store)).map(({ name, type, uri, relative }) => [name, type, uri, relative]).sort();
+  await putMembers(store, { depth: null, far: "https://example.org/x", soon: { uri: "later", kind: "array" } });
+  const found = (await open(store, { kind: "group" })).members.map(({ name, kind, uri, relative }) => [name, kind, uri, relative]).sort();
   assert.deepEqual(found, [
     ["far", "unknown", "https://example.org/x", false], ["height", "array", "maps/height", true],
     ["inner", "group", "inner", true], ["soon", "array", "later", true],

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { create, FileStore, get, members, MemoryStore, open, put, writeManifest } from "hyperslab";
+import { create, FileStore, get, MemoryStore, open, put, writeManifest } from "hyperslab";
 
 const folder = await mkdtemp(join(tmpdir(), "hyperslab-"));
 after(() => rm(folder, { recursive: true }));
@@ -30,7 +30,7 @@ test("the error for a missing array names its path", async () => {
   await assert.rejects(open(place), notFound(place));
   await assert.rejects(open(new FileStore(place)), notFound(place));
   await assert.rejects(open(pathToFileURL(place)), notFound(place));
-  await assert.rejects(members(place), notFound(place));
+  await assert.rejects(open(place, { kind: "group" }), notFound(place));
   await assert.rejects(open(new MemoryStore()), notFound("the store"));
   await assert.rejects(open(new MemoryStore(), { path: "a/b" }), notFound("a/b"));
 });

@@ -1,7 +1,7 @@
 // Arrays on web servers with different features.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { create, get, HttpStore, kindOf, members, MemoryStore, mount, open, put, slice, writeManifest } from "hyperslab";
+import { create, get, HttpStore, kindOf, MemoryStore, mount, open, put, slice, writeManifest } from "hyperslab";
 import { serve } from "./serve.mjs";
 import { gate, until } from "./wait.mjs";
 
@@ -133,7 +133,7 @@ test("a refused listing is not a missing array, and the error names the command"
   const expected = (e) => e.code === "Unsupported" && e.message.includes(`${url}/: the server returned 403 Forbidden; `) && e.message.includes("hyperslab index");
   await assert.rejects(open(url), expected);
   await assert.rejects(kindOf(url), expected);
-  await assert.rejects(members(url), expected);
+  await assert.rejects(open(url, { kind: "group" }), expected);
   await assert.rejects(mount(url).stat("schema.json"), expected);
 });
 

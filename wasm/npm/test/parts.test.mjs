@@ -43,8 +43,8 @@ const CALLS = {
   encryption: ["secret", "(await h.get(a, [[0, 1]])).data.join()", "3,3"],
   create: ["", "(await h.create(place + '/new', { type: 'dense', dims: [{ name: 'i', type: 'int32', domain: [0, 9] }], attrs: [{ name: 'a', type: 'int32' }] })).kind", "dense"],
   kindOf: ["", "await h.kindOf(place + '/dense')", "array"],
+  "open a group": ["", "await h.open(place + '/dense', { kind: 'group' }).catch((e) => e.name)", "HyperslabError"],
   explain: ["dense", "(await a.explain()).tiles", 2],
-  members: ["", "await h.members(place + '/dense').catch((e) => e.name)", "HyperslabError"],
   "mount of a folder": ["", "(await h.mount(place).readDir()).some(({ name }) => name === 'dense')", true],
 };
 
