@@ -59,8 +59,8 @@ pub use walk::{Walked, walk};
 /// The return type of store operations: a boxed `Send` future.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
-/// The number of concurrent requests.
-pub(crate) const IN_FLIGHT: usize = 32;
+/// The number of concurrent requests. In web pages, the store itself has a limit.
+pub(crate) const IN_FLIGHT: usize = if cfg!(target_family = "wasm") { 256 } else { 32 };
 
 /// A store of immutable files.
 ///

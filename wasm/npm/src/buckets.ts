@@ -13,6 +13,12 @@ export interface Bucket {
 /** One page of a listing, and the token of the next page. */
 export interface Page { entries: StoreEntry[]; next: string | undefined }
 
+/** Whether the first page of a deep listing, which is sorted, has every file of a folder. */
+export function hasAll({ entries, next }: Page, folder: string): boolean {
+  const last = entries.at(-1)?.key;
+  return next === undefined || (folder !== "" && last !== undefined && last > folder && !last.startsWith(folder));
+}
+
 const S3_HOST = /^(?:(.+)\.)?s3[.-](?:[a-z0-9-]+\.)*amazonaws\.com(?:\.cn)?$/;
 const GCS_HOST = /^(?:(.+)\.)?storage\.googleapis\.com$/;
 
@@ -34,10 +40,13 @@ export function bucketOf(url: URL, kind?: Bucket["kind"]): Bucket | undefined {
   return { kind: found, prefix, address: `${origin}/storage/v1/b/${encodeURIComponent(bucket)}/o` };
 }
 
-/** The URL that lists the direct children of `folder` in the bucket's prefix, from the page `next`. */
-export function listAddress({ kind, address, prefix }: Bucket, folder: string, next: string | undefined): string {
+/**
+ * The URL that lists the direct children of `folder` in the bucket's prefix, from the page `next`. With `deep`, it lists
+ * every file below.
+ */
+export function listAddress({ kind, address, prefix }: Bucket, folder: string, { next, deep }: { next?: string | undefined; deep?: boolean }): string {
   const url = new URL(address);
-  const ask = { prefix: prefix + folder, delimiter: "/" };
+  const ask = { prefix: prefix + folder, ...(deep ? {} : { delimiter: "/" }) };
   const more = kind === "s3"
     ? { "list-type": "2", "encoding-type": "url", ...(next ? { "continuation-token": next } : {}) }
     : { fields: "prefixes,items(name,size),nextPageToken", ...(next ? { pageToken: next } : {}) };

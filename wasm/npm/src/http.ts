@@ -1,4 +1,4 @@
-import { bucketOf, listAddress, readPage, type Bucket, type Page } from "./buckets.js";
+import { bucketOf, hasAll, listAddress, readPage, type Bucket, type Page } from "./buckets.js";
 import { parseListing } from "./core.js";
 import { init } from "./engine.js";
 import { HyperslabError } from "./errors.js";
@@ -83,6 +83,10 @@ const TIMEOUT_MS = 60_000;
 const BYTES_PER_MS_MIN = 16.384;
 const MANIFEST = "__manifest.json";
 const TRIES = 4;
+/** The bytes to request of a file whose size is not known. The engine reads as many of the metadata of fragments. */
+const START_BYTES = 64 * 2 ** 10;
+/** The folders of an array that are listed when it is opened. */
+const FORMAT_FOLDERS = ["__schema/", "__commits/", "__fragment_meta/", "__meta/"];
 /** How to open an array if the server has no listing. */
 const INDEX = "run `hyperslab index <array>` and upload its __manifest.json";
 
@@ -112,6 +116,10 @@ export class HttpStore implements Store {
   private readonly cache: RangeCache;
   private readonly requests = new SingleFlight<Part | undefined>();
   private readonly merger = new RangeMerger();
+  /** The last listing of everything below a folder, and the folders whose listings it has answered. */
+  private deepList: { base: string; answered: Set<string>; page: SingleFlight<Page>; folders: SingleFlight<StoreEntry[]> } | undefined;
+  /** Sizes of files, from the last deep listing. Files of arrays never change. */
+  private sizes: ReadonlyMap<string, number> = new Map();
   private readonly gate: Gate;
   /** Whether the server sends whole files. All readers of a file then share one request. */
   private ignoresRanges = false;
@@ -162,11 +170,18 @@ export class HttpStore implements Store {
     throw truncated(key, start, end, Math.max(part.data.length - skipped, 0));
   }
 
-  /** Requests one byte and reads the size from the headers. HEAD fails for signed URLs and is wrong for compressed files. */
+  /**
+   * The size of a file in bytes. Requests the start of the file, which is all of most files whose size is not known, and
+   * caches it. HEAD fails for signed URLs and is wrong for compressed files.
+   */
   async getSize(key: string, { signal }: StoreOptions = {}): Promise<number | undefined> {
-    const answer = await this.request(this.address(key), { range: [0, 0], bytesMax: 1 }, signal ?? new AbortController().signal);
+    const known = this.sizes.get(key);
+    if (known !== undefined) return known;
+    const answer = await this.request(this.address(key), { range: [0, START_BYTES - 1], bytesMax: START_BYTES }, signal ?? new AbortController().signal);
     if (!answer) return undefined;
-    if (answer.status === 200) return answer.body.length;
+    const { status, body } = answer;
+    this.cache.put(key, 0, body, status !== 206);
+    if (status !== 206 || body.length < START_BYTES) return body.length;
     const total = /\/(\d+)$/.exec(answer.headers.get("Content-Range") ?? "")?.[1];
     // CORS may hide the header. The size is then known only from the file.
     return total === undefined ? (await this.get(key, { signal }))?.length : Number(total);
@@ -194,21 +209,55 @@ export class HttpStore implements Store {
     return children.map(({ name, dir, size }) => ({ key: prefix + name, dir, size: size ?? undefined }));
   }
 
+  /**
+   * Lists a folder of a bucket. The engine lists the folder of an array, and then the format's folders in it, whose names
+   * start with `__`. One listing of everything below answers all of them, if it fits in a page.
+   */
   private async listBucket(bucket: Bucket, folder: string, signal: AbortSignal): Promise<StoreEntry[]> {
+    const base = /^((?:.*\/)?)__[^/]+\/$/.exec(folder)?.[1];
+    if (base === undefined) this.deepList = { base: folder, answered: new Set(), page: new SingleFlight(true), folders: new SingleFlight(true) };
+    const deep = this.deepList;
+    // A second listing of the same folder asks for what is new.
+    if (deep?.base !== (base ?? folder) || deep.answered.has(folder)) return this.listPages(bucket, folder, signal);
+    deep.answered.add(folder);
+    const page = await deep.page.join("", signal, async (signal) => this.deepPage(bucket, deep.base, signal));
+    if (hasAll(page, folder)) return page.entries;
+    const rest = async (folder: string, signal?: AbortSignal) => deep.folders.join(folder, signal, async (signal) => this.listPages(bucket, folder, signal));
+    if (base === undefined && page.entries.some(({ key }) => key.startsWith(`${folder}__`))) {
+      // The engine lists these next.
+      for (const name of FORMAT_FOLDERS) if (!hasAll(page, folder + name)) rest(folder + name).catch(() => {});
+    }
+    return rest(folder, signal);
+  }
+
+  /** The direct children of a folder. */
+  private async listPages(bucket: Bucket, folder: string, signal: AbortSignal): Promise<StoreEntry[]> {
     const entries: StoreEntry[] = [];
     let next: string | undefined;
     let pages = 0;
     do {
       if (++pages > PAGES_MAX) throw new HyperslabError("LimitExceeded", `${redacted(bucket.address)}: the listing of ${folder || "the bucket"} has more than ${PAGES_MAX} pages; ${INDEX}`);
-      const answer = await this.request(listAddress(bucket, folder, next), { bytesMax: LISTING_BYTES_MAX, isList: true }, signal).catch((error: unknown) => {
-        throw error instanceof HyperslabError && error.code === "Unsupported" ? this.unlisted(`it has no __manifest.json, and ${error.message}`) : error;
-      });
-      const page: Page | undefined = answer && readPage(bucket, new TextDecoder().decode(answer.body));
-      if (!page) throw this.unlisted("it has no __manifest.json, and the bucket did not return a listing");
+      const page = await this.listPage(bucket, listAddress(bucket, folder, { next }), signal);
       entries.push(...page.entries);
       next = page.next;
     } while (next);
     return entries;
+  }
+
+  /** The first page of the listing of everything below `folder`. It has the sizes of files, which then need no requests. */
+  private async deepPage(bucket: Bucket, folder: string, signal: AbortSignal): Promise<Page> {
+    const page = await this.listPage(bucket, listAddress(bucket, folder, { deep: true }), signal);
+    this.sizes = new Map(page.entries.flatMap(({ key, size }) => (size === undefined ? [] : [[key, size]])));
+    return page;
+  }
+
+  private async listPage(bucket: Bucket, address: string, signal: AbortSignal): Promise<Page> {
+    const answer = await this.request(address, { bytesMax: LISTING_BYTES_MAX, isList: true }, signal).catch((error: unknown) => {
+      throw error instanceof HyperslabError && error.code === "Unsupported" ? this.unlisted(`it has no __manifest.json, and ${error.message}`) : error;
+    });
+    const page = answer && readPage(bucket, new TextDecoder().decode(answer.body));
+    if (!page) throw this.unlisted("it has no __manifest.json, and the bucket did not return a listing");
+    return page;
   }
 
   private unlisted(why: string): HyperslabError {
@@ -289,7 +338,7 @@ export class HttpStore implements Store {
       report(0);
       await response.body?.cancel();
       // `getSize` requests the first byte, which an empty file does not have.
-      if (response.status === 416 && range?.[1] === 0) return { status: 200, headers: response.headers, body: new Uint8Array() };
+      if (response.status === 416 && range?.[0] === 0) return { status: 200, headers: response.headers, body: new Uint8Array() };
       const error = `${redacted(url)}: the server returned ${response.status} ${response.statusText}`;
       if (response.status >= 500 || response.status === 429) throw new Busy(error);
       const cause = refused && !isList ? ": the file is private or missing; some servers do not say which" : "";

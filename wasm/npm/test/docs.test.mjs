@@ -52,17 +52,24 @@ after(async () => {
 /** Asks the test's server. It lists buckets as folders of its own. */
 async function forwarded(url, request) {
   const query = url.searchParams;
-  if (query.has("delimiter")) return listed(query, url.hostname.endsWith("googleapis.com"));
+  if (query.has("prefix")) return listed(query, url.hostname.endsWith("googleapis.com"));
   const path = /^(storage|minio)\./.test(url.hostname) ? url.pathname.replace(/^\/[^/]*/, "") : url.pathname;
   return realFetch(server.url + path, { headers: request.headers, signal: request.signal });
 }
 
-async function listed(query, isGcs) {
-  const prefix = query.get("prefix");
+/** The folders and files in a folder. With `deep`, the files in all folders below. */
+async function children(prefix, deep) {
   const answer = await realFetch(`${server.url}/${prefix}`);
   const entries = answer.ok ? await answer.json() : [];
   const folders = entries.filter(({ type }) => type === "directory").map(({ name }) => `${prefix}${name}/`);
   const files = entries.filter(({ type }) => type === "file").map(({ name, size }) => ({ name: prefix + name, size: String(size) }));
+  if (!deep) return { folders, files };
+  const below = await Promise.all(folders.map((folder) => children(folder, true)));
+  return { folders: [], files: [...files, ...below.flatMap(({ files }) => files)] };
+}
+
+async function listed(query, isGcs) {
+  const { folders, files } = await children(query.get("prefix"), !query.has("delimiter"));
   if (isGcs) return Response.json({ prefixes: folders, items: files });
   const items = [...folders.map((key) => `<CommonPrefixes><Prefix>${key}</Prefix></CommonPrefixes>`), ...files.map(({ name, size }) => `<Contents><Key>${name}</Key><Size>${size}</Size></Contents>`)];
   return new Response(`<ListBucketResult>${items.join("")}</ListBucketResult>`);

@@ -71,7 +71,8 @@ test("a zip file at a URL is read by ranges", async () => {
   const zip = await ZipStore.open(url);
   const opened = await open(zip);
   const before = server.log.length;
-  assert.deepEqual((await get(opened, [[0, 99]])).data, cells.slice(0, 100));
+  // Far from the start, which is read to find the size.
+  assert.deepEqual((await get(opened, [[200_000, 200_099]])).data, cells.slice(200_000, 200_100));
   const read = server.log.slice(before).map(({ range }) => /^bytes=(\d+)-(\d+)$/.exec(range)).map(([, a, b]) => b - a + 1);
   assert.ok(read.length > 0 && read.reduce((sum, n) => sum + n, 0) < 10_000, String(read));
   await assert.rejects(ZipStore.open(new URL("nothing.zip", server.url)), (e) => e.code === "NotFound" && /nothing\.zip: there is no such file/.test(e.message));
