@@ -5,7 +5,7 @@ import { readerOf } from "./bridge.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { record } from "./exact.js";
-import { clamped, selectionJson, type Selection } from "./select.js";
+import { boxJson, clamped, type Selection } from "./select.js";
 import type { Priority } from "./store.js";
 import { arrayOf, Column, type ArrayOf, type DataType, type RawColumn, type TypedArray, type TypeOf, type ValueOf } from "./values.js";
 
@@ -88,13 +88,14 @@ export async function get(array: TileArray, selection?: Selection, options: GetO
   const { attrs, where, out, signal } = options;
   const order = orderOf(options.order);
   const named = attrs === undefined ? undefined : typeof attrs === "string" ? [attrs] : [...attrs];
-  const json = selectionJson(clamped(selection, array.dims), array.dims);
+  const { json, isSingle } = boxJson(clamped(selection, array.dims), array.dims);
   const inText = typeof selection === "string" ? selection.split("@").slice(0, -1) : [];
   if (!named && inText.length === 0) refuseSeveral(array.attrs.map(({ name }) => name));
   if (out) fits(out, array, named ?? inText);
   const reader = readerOf(options.priority);
   const room = out && new Uint8Array(out.buffer as ArrayBuffer, out.byteOffset, out.byteLength);
-  const result = await call(signal, (aborted) => array.raw.get(json, named, order, where, reader, room, aborted)) as RawResult;
+  const found = await call(signal, (aborted) => array.raw.get(json, named, order, where, reader, room, aborted)) as RawResult;
+  const result = isSingle ? { ...found, single: isSingle(found.shape ?? []) } : found;
   const chunks = result.columns.map((raw) => [raw.name, chunk(raw, result, order, out)] as const);
   if (named && typeof attrs !== "string") return record(chunks);
   refuseSeveral(chunks.map(([name]) => name));

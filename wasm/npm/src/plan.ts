@@ -2,7 +2,7 @@
 import type { CallOptions, Extreme, TileArray } from "./array.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
-import { clamped, rangesJson, selectionJson, type Ranges, type Selection } from "./select.js";
+import { boxJson, clamped, rangesJson, type Ranges, type Selection } from "./select.js";
 import type { Priority } from "./store.js";
 
 /** The options of {@link TileArray.explain} and {@link TileArray.tiles}. */
@@ -58,7 +58,7 @@ export async function planned(array: TileArray, selection: Selection | Ranges | 
 }
 
 function planJson({ kind, dims }: TileArray, selection: Selection | Ranges | undefined): string {
-  if (kind === "dense") return selectionJson(clamped(selection as Selection, dims), dims);
+  if (kind === "dense") return boxJson(clamped(selection as Selection, dims), dims).json;
   if (typeof (selection ?? {}) !== "object" || Array.isArray(selection)) {
     throw new HyperslabError("InvalidArgument", "the array is sparse; select ranges by dimension name: { x: [low, high] }");
   }

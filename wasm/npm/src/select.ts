@@ -1,6 +1,7 @@
 // Selections, and their encoding as JSON for the engine.
 import { HyperslabError } from "./errors.js";
 import { refuseRounded } from "./exact.js";
+import type { TypedArray } from "./values.js";
 
 /** A coordinate. Dates may be a `Date` or ISO 8601 text. Integers beyond 2^53 must be bigint. */
 export type Coordinate = number | bigint | string | Date;
@@ -26,8 +27,22 @@ export function slice(...given: (Coordinate | null | undefined)[]): Slice {
   return { start, stop, step: step as number };
 }
 
-/** The selection of a dimension: all (`null`), a slice, one coordinate, or a closed range. */
-export type AxisSelection = null | Slice | Coordinate | readonly [Coordinate, Coordinate];
+/** Coordinates one by one, in any order. */
+export interface List {
+  /** The coordinates. */
+  readonly list: readonly Coordinate[];
+}
+
+/**
+ * Coordinates one by one: `get(array, [list([1, 5, 9]), slice(0, 10)])`. Lists of several dimensions select every
+ * combination. The result has the order of the list; a coordinate may occur twice.
+ */
+export function list(coordinates: Iterable<Coordinate>): List {
+  return { list: [...coordinates] };
+}
+
+/** The selection of a dimension: all (`null`), a slice, one coordinate, a closed range, or a list. A typed array is a list. */
+export type AxisSelection = null | Slice | Coordinate | readonly [Coordinate, Coordinate] | List | TypedArray;
 
 /**
  * The selection of an array: a list by dimension, an object by dimension name, or text in the grammar of the mount
@@ -70,8 +85,79 @@ export function selectionJson(selection: Selection | undefined, dims: Dims): str
   if (typeof (selection ?? {}) !== "object" || selection instanceof Date) {
     throw new HyperslabError("InvalidArgument", `${String(selection)} is not a selection; give a list such as [${String(selection)}], or an object by dimension name`);
   }
-  const axes = Array.isArray(selection) ? selection : byName((selection ?? {}) as Record<string, AxisSelection>, dims);
-  return JSON.stringify(axes.map((given, i) => axis(given, dims[i])));
+  return JSON.stringify(axesOf(selection, dims).map((given, i) => axis(given, dims[i])));
+}
+
+/** The selection as a list by dimension. */
+export function axesOf(selection: Exclude<Selection, string> | undefined, dims: Dims): readonly AxisSelection[] {
+  return Array.isArray(selection) ? selection : byName((selection ?? {}) as Record<string, AxisSelection>, dims);
+}
+
+/**
+ * The selection of a read. If it has lists, it is encoded as ranges, and the engine does not say which dimensions have a
+ * single coordinate; `isSingle` does, from the shape of the result.
+ */
+export function boxJson(selection: Selection | undefined, dims: Dims): { json: string; isSingle?: (shape: readonly number[]) => boolean[] } {
+  if (typeof selection !== "object" || selection === null || selection instanceof Date) return { json: selectionJson(selection, dims) };
+  const axes = axesOf(selection, dims);
+  if (!axes.some((given) => listed(given))) return { json: selectionJson(selection, dims) };
+  if (axes.length > dims.length) throw new HyperslabError("InvalidArgument", `${axes.length} ranges were given, but the array has ${dims.length} dimensions`);
+  const ranges = dims.flatMap(({ name }, i) => {
+    const found = rangesOf(axes[i] ?? null, dims[i]);
+    return found ? [[name, found.map((pair) => pair.map((end) => value(end, dims[i])))] as const] : [];
+  });
+  const isCoordinate = (given: AxisSelection | undefined) => given !== undefined && given !== null && (typeof given !== "object" || given instanceof Date);
+  return { json: JSON.stringify(Object.fromEntries(ranges)), isSingle: (shape) => shape.map((length, i) => length === 1 && isCoordinate(axes[i])) };
+}
+
+/** The coordinates of a list; `undefined` for other selections. */
+function listed(given: AxisSelection | undefined): readonly Coordinate[] | undefined {
+  if (typeof given !== "object" || given === null) return undefined;
+  if (ArrayBuffer.isView(given)) return Array.from(given as Iterable<number | bigint>);
+  return "list" in given ? given.list : undefined;
+}
+
+type Range = readonly [Coordinate | null, Coordinate | null];
+
+/** The closed ranges of a selection; `undefined` for the whole dimension. */
+function rangesOf(given: AxisSelection, dim: Dims[number] | undefined): Range[] | undefined {
+  if (given === null) return undefined;
+  const own = listed(given);
+  if (own) return runs(own, dim);
+  if (Array.isArray(given)) return [given as unknown as Range];
+  if (typeof given !== "object" || given instanceof Date) return [[given as Coordinate, given as Coordinate]];
+  const { start, stop } = given as Slice;
+  const step = (given as Slice).step ?? 1;
+  const isInteger = /^u?int/.test(dim?.type ?? "");
+  if (step === 1) return [[start, isInteger && stop !== null ? before(stop) : stop]];
+  const [from, end] = [start ?? dim?.domain?.[0], stop === null ? dim?.domain?.[1] : isInteger ? before(stop) : stop].map(whole);
+  if (from === undefined || end === undefined || !Number.isSafeInteger(step) || step < 1) {
+    throw new HyperslabError("InvalidArgument", `next to a list, a slice with a step needs integers; give '${dim?.name ?? ""}' as a list`);
+  }
+  const found: Range[] = [];
+  for (let at = from; at <= end; at += BigInt(step)) found.push([at, at]);
+  return found;
+}
+
+/** Ranges of consecutive coordinates. */
+function runs(coordinates: readonly Coordinate[], dim: Dims[number] | undefined): Range[] {
+  if (coordinates.length === 0) throw new HyperslabError("InvalidArgument", `the list of '${dim?.name ?? ""}' is empty; give at least one coordinate`);
+  const found: [Coordinate, Coordinate][] = [];
+  for (const coordinate of coordinates) {
+    const last = found.at(-1);
+    const [low, high] = [whole(last?.[1]), whole(coordinate)];
+    if (last && low !== undefined && high === low + 1n) last[1] = coordinate;
+    else found.push([coordinate, coordinate]);
+  }
+  return found;
+}
+
+function whole(value: unknown): bigint | undefined {
+  return typeof value === "bigint" || Number.isSafeInteger(value) ? BigInt(value as number) : undefined;
+}
+
+function before(end: Coordinate): Coordinate {
+  return typeof end === "number" ? end - 1 : typeof end === "bigint" ? end - 1n : end;
 }
 
 export function rangesJson(ranges: Ranges | undefined, dims: Dims): string {
@@ -96,6 +182,7 @@ function byName(named: Record<string, AxisSelection>, dims: Dims): AxisSelection
 
 function axis(given: AxisSelection | undefined, dim: Dims[number] | undefined): object {
   if (given === null || given === undefined) return {};
+  if (listed(given)) throw new HyperslabError("InvalidArgument", "a write fills a box; give a range in place of the list");
   if (Array.isArray(given)) return { range: given.map((end) => value(end, dim)) };
   if (typeof given === "object" && "step" in given) {
     refuseRounded("a step", given.step);
