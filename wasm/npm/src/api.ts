@@ -8,8 +8,9 @@ export {
   type Attr, type CallOptions, type CoordinateOf, type Dim, type DimOf, type Extreme, type FragmentInfo, type Pooled, type StoredField, type StoredSchema, type Timestamp, type OpenOptions,
 } from "./array.js";
 export { Group, kindOf, open, type Kind, type Member, type TreeNode, type TreeOptions } from "./group.js";
+export type { Progress } from "./progress.js";
 export { list, slice, type AxisSelection, type Coordinate, type List, type Ranges, type Selection, type Slice } from "./select.js";
-export { get, type Chunk, type GetOptions, type Order } from "./get.js";
+export { get, type Chunk, type GetOptions, type Order, type TilePart } from "./get.js";
 export { query, Query, type Columns, type QueryOptions } from "./query.js";
 export { csr, points, toDense, type Csr, type Dense, type MatrixFields, type PointFields, type Points } from "./sparse.js";
 export { prefetch, type PlannedRequest, type PlannedTile, type PlanOptions, type PrefetchOptions, type ReadPlan } from "./plan.js";

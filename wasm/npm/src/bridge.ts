@@ -3,7 +3,21 @@ import { HyperslabError } from "./errors.js";
 import type { Priority, Store, StoreEntry } from "./store.js";
 
 /** On behalf of which call the engine reads. Workers pass it on. */
-export interface Reader { low?: boolean }
+export interface Reader {
+  low?: boolean;
+  /** The number of a call whose reads are watched. */
+  call?: number;
+}
+
+const watchers = new Map<number, (bytes: number) => void>();
+let calls = 0;
+
+/** Watches the reads of a call: `heard` gets the number of bytes that have arrived. */
+export function watch(heard: (bytes: number) => void): { call: number; stop(): void } {
+  const call = (calls += 1);
+  watchers.set(call, heard);
+  return { call, stop: () => watchers.delete(call) };
+}
 
 /** What the engine is told about a read. */
 export function readerOf(priority: Priority = "high"): Reader | undefined {
@@ -34,9 +48,11 @@ export class Bridge {
   async read(path: string, start: number, end: number, reader: Reader | undefined, signal: AbortSignal): Promise<Uint8Array | undefined> {
     const { store } = this;
     const options = { signal, ...(reader?.low ? { priority: "low" as const } : {}) };
-    if (store.getRange) return store.getRange(path, { offset: start, length: end - start }, options);
-    const whole = await store.get(path, options);
-    return whole?.subarray(start, end);
+    const bytes = store.getRange
+      ? await store.getRange(path, { offset: start, length: end - start }, options)
+      : (await store.get(path, options))?.subarray(start, end);
+    if (reader?.call !== undefined) watchers.get(reader.call)?.(end - start);
+    return bytes;
   }
 
   async readAll(path: string, signal: AbortSignal): Promise<Uint8Array | undefined> {

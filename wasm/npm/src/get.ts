@@ -1,11 +1,14 @@
 // Reads boxes of dense arrays.
 import { check } from "./arguments.js";
 import type { TileArray, CallOptions } from "./array.js";
-import { readerOf } from "./bridge.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { record } from "./exact.js";
-import { boxJson, clamped, type Selection } from "./select.js";
+import { allocate, concat, joined } from "./join.js";
+import type { PlanOptions } from "./plan.js";
+import { progressing, type Progress } from "./progress.js";
+import { boxJson, clamped, selectionJson, type Selection } from "./select.js";
+import { fewAtOnce, slabsOf, type Slabs } from "./slabs.js";
 import type { Priority } from "./store.js";
 import { arrayOf, Column, type ArrayOf, type DataType, type RawColumn, type TypedArray, type TypeOf, type ValueOf } from "./values.js";
 
@@ -54,6 +57,23 @@ export interface GetOptions extends CallOptions {
    * call fails without changing it.
    */
   out?: TypedArray;
+  /**
+   * Called for each finished part of the result, in any order, so that a page can draw it early. Results of more than
+   * 256 KiB are read in parts of whole rows of tiles.
+   */
+  onTile?: (part: TilePart) => void;
+  /** Called when bytes have arrived. */
+  onProgress?: (progress: Progress) => void;
+}
+
+/** A finished part of a result. */
+export interface TilePart {
+  /** The attribute. */
+  readonly name: string;
+  /** Where the chunk is in the result: the index of its first cell along each axis. */
+  readonly start: readonly number[];
+  /** The cells. */
+  readonly chunk: Chunk;
 }
 
 /** @internal A result of the engine. */
@@ -85,23 +105,95 @@ export async function get<A extends object, D extends object>(array: TileArray<A
 export async function get(array: TileArray, selection?: Selection, options: GetOptions = {}): Promise<Chunk | Record<string, Chunk>> {
   check({ array, options });
   if (array.kind !== "dense") throw new HyperslabError("InvalidArgument", "the array is sparse; use query()");
-  const { attrs, where, out, signal } = options;
+  const { attrs, out } = options;
   const order = orderOf(options.order);
   const named = attrs === undefined ? undefined : typeof attrs === "string" ? [attrs] : [...attrs];
-  const { json, isSingle } = boxJson(clamped(selection, array.dims), array.dims);
   const inText = typeof selection === "string" ? selection.split("@").slice(0, -1) : [];
   if (!named && inText.length === 0) refuseSeveral(array.attrs.map(({ name }) => name));
   if (out) fits(out, array, named ?? inText);
-  const reader = readerOf(options.priority);
-  const room = out && new Uint8Array(out.buffer as ArrayBuffer, out.byteOffset, out.byteLength);
-  const found = await call(signal, (aborted) => array.raw.get(json, named, order, where, reader, room, aborted)) as RawResult;
-  const result = isSingle ? { ...found, single: isSingle(found.shape ?? []) } : found;
+  const read = { array, selection: clamped(selection, array.dims), named, order };
+  const slabs = slabsOf(read.selection, array, named, order, options.onTile !== undefined);
+  const result = await (slabs ? inSlabs(read, options, slabs) : whole(read, options));
   const chunks = result.columns.map((raw) => [raw.name, chunk(raw, result, order, out)] as const);
   if (named && typeof attrs !== "string") return record(chunks);
   refuseSeveral(chunks.map(([name]) => name));
   const [first] = chunks;
   if (!first) throw new HyperslabError("InvalidArgument", "the selection names no attribute; name one in `attrs`");
   return first[1];
+}
+
+/** What to read. */
+interface Read { array: TileArray; selection: Selection | undefined; named: string[] | undefined; order: Order }
+
+/** Reads a selection at once. */
+async function whole(read: Read, options: GetOptions): Promise<RawResult> {
+  const { array, named, order } = read;
+  const { out, where, onTile, signal } = options;
+  const { json, isSingle } = boxJson(read.selection, array.dims);
+  const room = out && bytesOf(out);
+  return progressing(options, () => planOf(read, options), async (reader) => {
+    const found = await call(signal, (aborted) => array.raw.get(json, named, order, where, reader, room, aborted)) as RawResult;
+    const result = isSingle ? { ...found, single: isSingle(found.shape ?? []) } : found;
+    for (const raw of result.columns) onTile?.({ name: raw.name, start: axesOf(result).map(() => 0), chunk: chunk(raw, result, order, out) });
+    return result;
+  });
+}
+
+/** Reads a large selection in slabs. */
+async function inSlabs(read: Read, options: GetOptions, { slabs, axis, shape, rowCells, cellBytes }: Slabs): Promise<RawResult> {
+  const { array, named, order } = read;
+  const { out, where, onTile, signal } = options;
+  const rowBytes = rowCells * cellBytes;
+  const rows = shape[axis] ?? 0;
+  // The cells of one attribute go straight to their place in the result.
+  const room = hasRoom(read) ? placeFor(rowBytes * rows, out) : undefined;
+  if (out && !room) throw new HyperslabError("InvalidArgument", "'out' takes one attribute with fixed-length cells; name it in `attrs`");
+  const found = await progressing(options, () => planOf(read, options), async (reader) => fewAtOnce(slabs, signal, async (slab, signal) => {
+    const json = selectionJson(slab.selection, array.dims);
+    const own = room?.subarray(slab.start * rowBytes, (slab.start + slab.rows) * rowBytes);
+    const result = await call(signal, (aborted) => array.raw.get(json, named, order, where, reader, own, aborted)) as RawResult;
+    const start = axesOf({ ...result, shape: shape.map((_, i) => (i === axis ? slab.start : 0)) });
+    for (const raw of result.columns) onTile?.({ name: raw.name, start, chunk: chunk(raw, result, order) });
+    return result;
+  }));
+  const [first] = found;
+  if (!first) throw new HyperslabError("InvalidArgument", "the selection has no cells");
+  const result = { cells: rowCells * rows, shape, ...(first.single ? { single: first.single } : {}) };
+  const [column] = first.columns;
+  if (!room || !column) return { ...result, columns: joined(first, found).columns };
+  const validity = found.map(({ columns: [raw] }) => raw?.validity ?? new Uint8Array());
+  return { ...result, columns: [{ ...column, data: room, ...(column.validity ? { validity: concat(validity, Uint8Array) } : {}) }] };
+}
+
+/** Whether the result is one column of fixed-length cells. */
+function hasRoom({ array, named }: Read): boolean {
+  const names = named ?? array.attrs.map(({ name }) => name);
+  const field = [...array.attrs, ...array.dims].find(({ name }) => name === names[0]);
+  return names.length === 1 && field !== undefined && field.cell !== "var";
+}
+
+/** The memory for a column of `bytes` bytes. */
+function placeFor(bytes: number, out: TypedArray | undefined): Uint8Array {
+  if (!out) return allocate(bytes, Uint8Array);
+  if (out.byteLength === bytes) return bytesOf(out);
+  throw new HyperslabError("InvalidArgument", `the box has ${bytes} bytes, but 'out' has ${out.byteLength}`);
+}
+
+function planOf(read: Read, options: GetOptions): Promise<{ bytes: number }> {
+  return read.array.explain(read.selection, planOptions(read, options));
+}
+
+function planOptions({ named, order }: Read, { where, signal }: GetOptions): PlanOptions {
+  return { order, ...(named ? { attrs: named } : {}), ...(where === undefined ? {} : { where }), ...(signal ? { signal } : {}) };
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: TypedArray): Uint8Array {
+  return new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength);
+}
+
+/** The lengths of the axes that the result keeps. */
+function axesOf({ shape = [], single = [] }: RawResult): number[] {
+  return shape.filter((_, i) => !single[i]);
 }
 
 /** Refuses several attributes where the result is one chunk. */
@@ -119,11 +211,11 @@ function fits(out: TypedArray, { attrs, dims }: TileArray, names: readonly strin
   throw new HyperslabError("InvalidArgument", `'out' must have the type ${other.type}: give a ${Typed}, not a ${out.constructor.name}, or name the attribute in 'attrs'`);
 }
 
-function chunk(raw: RawColumn, { shape = [], single = [] }: RawResult, order: Order, out?: TypedArray): Chunk {
+function chunk(raw: RawColumn, result: RawResult, order: Order, out?: TypedArray): Chunk {
   const column = new Column(raw);
   const { type } = column;
   const data = out ?? column.values;
-  const cells = shape.filter((_, i) => !single[i]);
+  const cells = axesOf(result);
   const stride = strides(cells, order);
   const at = (...index: number[]) => {
     const outside = index.findIndex((i, axis) => axis < cells.length && !(i >= 0 && i < (cells[axis] ?? 0)));

@@ -2,7 +2,8 @@
 import type { CallOptions, Extreme, TileArray } from "./array.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
-import { boxJson, clamped, rangesJson, type Ranges, type Selection } from "./select.js";
+import { boxJson, clamped, rangesJson, selectionJson, type Ranges, type Selection } from "./select.js";
+import { slabsOf } from "./slabs.js";
 import type { Priority } from "./store.js";
 
 /** The options of {@link TileArray.explain} and {@link TileArray.tiles}. */
@@ -52,17 +53,26 @@ type RawPlan = { requests: PlannedRequest[]; tiles: PlannedTile[] };
 /** Plans a read, as the engine returns it. @internal */
 export async function planned(array: TileArray, selection: Selection | Ranges | undefined, { attrs, order, where, signal }: PlanOptions): Promise<RawPlan> {
   const named = attrs === undefined ? undefined : [attrs].flat();
-  const json = planJson(array, selection);
   const inOrder = order ?? (array.kind === "dense" ? "row" : "unordered");
-  return JSON.parse(await call(signal, (aborted) => array.raw.explain(json, named, inOrder, where, aborted))) as RawPlan;
+  const plans: RawPlan[] = [];
+  for (const json of planJsons(array, selection, named, inOrder)) {
+    plans.push(JSON.parse(await call(signal, (aborted) => array.raw.explain(json, named, inOrder, where, aborted))) as RawPlan);
+  }
+  return { requests: plans.flatMap(({ requests }) => requests), tiles: plans.flatMap(({ tiles }) => tiles) };
 }
 
-function planJson({ kind, dims }: TileArray, selection: Selection | Ranges | undefined): string {
-  if (kind === "dense") return boxJson(clamped(selection as Selection, dims), dims).json;
+/** The selections that are read one after the other. */
+function planJsons(array: TileArray, selection: Selection | Ranges | undefined, named: readonly string[] | undefined, order: string): string[] {
+  const { kind, dims } = array;
+  if (kind === "dense") {
+    const box = clamped(selection as Selection, dims);
+    const slabs = order === "row" || order === "col" ? slabsOf(box, array, named, order, false) : undefined;
+    return slabs ? slabs.slabs.map((slab) => selectionJson(slab.selection, dims)) : [boxJson(box, dims).json];
+  }
   if (typeof (selection ?? {}) !== "object" || Array.isArray(selection)) {
     throw new HyperslabError("InvalidArgument", "the array is sparse; select ranges by dimension name: { x: [low, high] }");
   }
-  return rangesJson((selection ?? {}) as Ranges, dims);
+  return [rangesJson((selection ?? {}) as Ranges, dims)];
 }
 
 /** The options of {@link prefetch}. */

@@ -6,6 +6,7 @@ import { call, init, toHyperslabError } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { record } from "./exact.js";
 import type { RawResult } from "./get.js";
+import { joined } from "./join.js";
 import type { EngineBatches } from "./messages.js";
 import { rangesJson, type Ranges } from "./select.js";
 import type { Priority } from "./store.js";
@@ -191,42 +192,4 @@ function firstCells({ columns, ...rest }: RawResult, cells: number): RawResult {
     ...(validity ? { validity: validity.subarray(0, cells) } : {}),
   });
   return { ...rest, columns: columns.map(first), cells };
-}
-
-/** Concatenates batches. */
-function joined(first: RawResult, batches: readonly RawResult[]): RawResult {
-  const join = (raw: RawColumn, i: number): RawColumn => {
-    const parts = batches.map((b) => b.columns[i] ?? raw);
-    const { data, validity, offsets, ...rest } = raw;
-    let base = 0;
-    const starts = parts.map((p) => (base += p.data.length) - p.data.length);
-    const shifted = parts.map((p, k) => p.offsets?.subarray(k === 0 ? 0 : 1).map((o) => o + (starts[k] ?? 0)) ?? new Uint32Array());
-    return {
-      ...rest,
-      data: concat(parts.map((p) => p.data), Uint8Array),
-      ...(offsets ? { offsets: concat(shifted, Uint32Array) } : {}),
-      ...(validity ? { validity: concat(parts.map((p) => p.validity ?? new Uint8Array()), Uint8Array) } : {}),
-    };
-  };
-  return { columns: first.columns.map(join), cells: batches.reduce((sum, b) => sum + b.cells, 0) };
-}
-
-function concat<T extends Uint8Array | Uint32Array>(parts: T[], Typed: new (length: number) => T): T {
-  const whole = allocate(parts.reduce((sum, p) => sum + p.length, 0), Typed);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
-}
-
-/** Allocates an array, if there is memory for it. Its length is limited by the 32-bit offsets. */
-function allocate<T>(length: number, Typed: new (length: number) => T): T {
-  try {
-    if (length < 2 ** 32) return new Typed(length);
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-  }
-  throw new HyperslabError("LimitExceeded", `a column of ${length} bytes does not fit in memory; read batches with for await`);
 }
