@@ -76,6 +76,11 @@ async function run(): Promise<InitOutput> {
   return exports;
 }
 
+/** The size of the engine's memory, which never shrinks, in bytes. @internal */
+export async function memoryBytes(): Promise<number> {
+  return (await running)?.memory.buffer.byteLength ?? 0;
+}
+
 /** Loads a part of the engine and the parts that it needs, once. */
 export async function loadPart(part: Exclude<Part, "core">): Promise<WebAssembly.Exports> {
   return remembered(parts, part, async () => {

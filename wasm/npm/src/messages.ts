@@ -47,8 +47,8 @@ export type Message =
   /** To the page: calls `method` of a store's bridge. */
   | { type: "ask"; id: number; store: number; method: "read" | "readAll" | "size" | "list" | "put" | "remove" | "begin" | "append" | "end"; args: unknown[] }
   | { type: "drop"; id: number }
-  /** In both directions: the result of a call. */
-  | { type: "done"; id: number; value?: unknown; error?: Failure };
+  /** In both directions: the result of a call. A worker adds the size of its memory. */
+  | { type: "done"; id: number; value?: unknown; error?: Failure; memory?: number };
 
 /** An error in a message. */
 export interface Failure { name: string; message: string; code?: string | undefined }

@@ -36,6 +36,11 @@ export interface PoolOptions {
   workers?: number;
   /** The address of the workers' script, `hyperslab/worker`, if your bundler does not find it. */
   worker?: string | URL;
+  /**
+   * The memory of a worker, in bytes, above which it is stopped once it has no calls, to give the memory back. The next
+   * call starts it again. Default: 256 MiB.
+   */
+  memoryBytes?: number;
 }
 
 /**
@@ -66,9 +71,9 @@ export class Pool implements Pooled {
   private closed = false;
 
   /** Fails with the code `InvalidArgument` if `workers` is not a positive integer. */
-  constructor({ workers = Math.min(globalThis.navigator?.hardwareConcurrency ?? 4, 4), worker }: PoolOptions = {}) {
+  constructor({ workers = Math.min(globalThis.navigator?.hardwareConcurrency ?? 4, 4), worker, memoryBytes = 2 ** 28 }: PoolOptions = {}) {
     if (!(Number.isInteger(workers) && workers > 0)) throw new HyperslabError("InvalidArgument", `workers must be a positive integer, not ${workers}`);
-    this.workers = Array.from({ length: workers }, () => new WorkerHandle(worker));
+    this.workers = Array.from({ length: workers }, () => new WorkerHandle(worker, memoryBytes));
   }
 
   /** Stops the workers. Running calls fail with the code `Cancelled`. */
@@ -104,7 +109,10 @@ class WorkerHandle {
   private readonly bridges = new Map<number, PageStore>();
   private next = 0;
 
-  constructor(private readonly script: string | URL | undefined) {}
+  constructor(private readonly script: string | URL | undefined, private readonly memoryBytes: number) {}
+
+  /** The objects that cannot be made again, such as running queries. */
+  readonly held = new Set<number>();
 
   /** The worker's objects by number, from when they are requested on. */
   readonly has = new Map<number, Promise<unknown>>();
@@ -149,14 +157,21 @@ class WorkerHandle {
 
   /** Forgets an object or a store. */
   forget(object: number): void {
+    this.held.delete(object);
     if (this.has.delete(object) || this.bridges.delete(object)) void this.port?.then((port) => port.post({ type: "free", object }), () => {});
+  }
+
+  /** Stops the worker, to give back its memory. The next call starts it again and makes the objects that it needs. */
+  private restart(): void {
+    void this.port?.then((port) => port.close?.(), () => {});
+    this.port = undefined;
+    this.has.clear();
   }
 
   /** Stops the worker. Running calls fail with `error`. */
   stop(error: unknown): void {
-    void this.port?.then((port) => port.close?.(), () => {});
-    this.port = undefined;
-    this.has.clear();
+    this.restart();
+    this.held.clear();
     for (const controller of this.asked.values()) controller.abort();
     for (const id of [...this.waiting.keys()]) this.done(id, () => ({ error }));
   }
@@ -178,7 +193,10 @@ class WorkerHandle {
   }
 
   private hear(message: Message): void {
-    if (message.type === "done") this.done(message.id, () => (message.error ? { error: thrown(message.error) } : { value: message.value }));
+    if (message.type === "done") {
+      this.done(message.id, () => (message.error ? { error: thrown(message.error) } : { value: message.value }));
+      if (this.load === 0 && this.held.size === 0 && (message.memory ?? 0) > this.memoryBytes) this.restart();
+    }
     else if (message.type === "ask") void this.answer(message);
     else if (message.type === "part") void this.give(message.part);
     else if (message.type === "drop") this.asked.get(message.id)?.abort();
@@ -345,6 +363,7 @@ class RemoteStore implements Engine {
     const keep = this.pool.number();
     const begun = this.call(worker, made, { method, args, keep });
     worker.has.set(keep, begun);
+    worker.held.add(keep);
     const forget = () => worker.forget(keep);
     begun.catch(forget);
     const call = async (method: string, args: unknown[], aborted?: unknown) => worker.call({ on: keep, method, args }, aborted);

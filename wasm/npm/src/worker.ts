@@ -1,6 +1,6 @@
 // A pool worker: it has its own engine, and the page reads files for it.
 import { RawStore } from "./core.js";
-import { init, provideWasm, type Part } from "./engine.js";
+import { init, memoryBytes, provideWasm, type Part } from "./engine.js";
 import { failure, thrown, type Message, type Port, type StoreFacts } from "./messages.js";
 
 type Callable = Record<string, (...args: unknown[]) => unknown> & { free?(): void };
@@ -43,7 +43,7 @@ export function serve(port: Port): (message: Message) => void {
       case "call":
         void perform(message)
           .then(
-            (value) => port.post({ type: "done", id: message.id, value }, buffers(value)),
+            async (value) => port.post({ type: "done", id: message.id, value, memory: await memoryBytes() }, buffers(value)),
             (error: unknown) => port.post({ type: "done", id: message.id, error: failure(error) }),
           )
           .finally(() => aborts.delete(message.id));

@@ -1,5 +1,6 @@
 // Reads in workers give the same results as reads in this thread.
 import assert from "node:assert/strict";
+import { createHook } from "node:async_hooks";
 import { test } from "node:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -35,6 +36,21 @@ async function pooled(work, options) {
     pool.close();
   }
 }
+
+test("a worker with much memory is stopped when it is idle, and started again", async () => {
+  let workers = 0;
+  const hook = createHook({ init: (_, type) => { if (type === "WORKER") workers += 1; } }).enable();
+  await pooled(async (pool) => {
+    const array = await open(await arrays(), { path: "dense", pool });
+    for (let i = 0; i < 3; i += 1) assert.equal((await get(array, [50, 6], { attrs: "a" })).data[0], 5006);
+    assert.equal(workers, 4);
+    // A running query keeps its worker.
+    let cells = 0;
+    for await (const { length } of query(array, { batchBytes: 2 ** 12 })) cells += length;
+    assert.deepEqual([cells, workers], [10_000, 5]);
+  }, { workers: 1, memoryBytes: 1 });
+  hook.disable();
+});
 
 test("a pool reads the same cells", async () => {
   const store = await arrays();
