@@ -100,13 +100,18 @@ impl Cache {
         Arc::clone(&slot.value).downcast::<T>().ok()
     }
 
+    /// Whether a value of `bytes` bytes would be stored.
+    pub(crate) const fn takes(&self, bytes: u64) -> bool {
+        bytes.saturating_add(SLOT_BYTES) <= self.bytes_max / 4
+    }
+
     /// Stores `value`, which takes `bytes` of memory plus some overhead. Values larger than a quarter of the budget are
     /// not stored, because they would evict everything else.
     pub(crate) fn insert<T: Any + Send + Sync>(&self, key: CacheKey, value: Arc<T>, bytes: u64, reuse: Reuse) {
-        let bytes = bytes.saturating_add(SLOT_BYTES);
-        if bytes > self.bytes_max / 4 {
+        if !self.takes(bytes) {
             return;
         }
+        let bytes = bytes.saturating_add(SLOT_BYTES);
         let mut guard = self.lock();
         let state = &mut *guard;
         if let Some(old) = state.values.remove(&key) {

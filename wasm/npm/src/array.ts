@@ -28,6 +28,11 @@ export interface OpenOptions extends CallOptions {
   at?: Timestamp | readonly [Timestamp, Timestamp];
   /** The array's encryption key, 32 bytes. */
   key?: Uint8Array;
+  /**
+   * The size of the cache of decoded tiles, in bytes. The arrays of a store share it, and the first call for the store
+   * sets it. Default: 32 MiB. Workers of a pool share it out.
+   */
+  cacheBytes?: number;
   /** Called for every request, if the array is opened by URL. */
   onRequest?: (event: RequestEvent) => void;
   /** Workers that read the array: a `Pool` from `hyperslab/pool`. */
@@ -39,7 +44,7 @@ export interface OpenOptions extends CallOptions {
 /** Runs the engine in workers. */
 export interface Pooled {
   /** @internal */
-  engine(store: Store): Engine;
+  engine(store: Store, cacheBytes: number): Engine;
 }
 
 /** A coordinate of a dimension of the type `T`: bigint for 64-bit integers, dates and times. */
@@ -188,7 +193,7 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
     const [start, end] = timeRange(options.at);
     const { pool, signal } = options;
     const key = keyOf(options.key);
-    const raw = await within(store, signal, async (aborted) => engineOf(store, pool).open(path, start, end, key, aborted));
+    const raw = await within(store, signal, async (aborted) => engineOf(store, pool, options.cacheBytes).open(path, start, end, key, aborted));
     return new TileArray<A>(raw, store, path, key, pool, options.at !== undefined);
   }
 
@@ -295,12 +300,13 @@ export function storeOf(source: string | URL | Store, options: Pick<OpenOptions,
 
 const raws = new WeakMap<Store, RawStore>();
 
-/** The size of the engine's tile cache per store, in bytes. @internal */
-export const CACHE_BYTES = 64 * 2 ** 20;
+/** The default size of the cache of decoded tiles of a store, in bytes. */
+const CACHE_BYTES = 32 * 2 ** 20;
 
 /** The engine that reads a store, in this thread or in workers. @internal */
-export function engineOf(store: Store, pool: Pooled | undefined): Engine {
-  return pool?.engine(store) ?? rawStore(store);
+export function engineOf(store: Store, pool: Pooled | undefined, cacheBytes = CACHE_BYTES): Engine {
+  if (!(Number.isFinite(cacheBytes) && cacheBytes >= 0)) throw new HyperslabError("InvalidArgument", `cacheBytes must be a number of bytes, not ${String(cacheBytes)}`);
+  return pool?.engine(store, cacheBytes) ?? rawStore(store, cacheBytes);
 }
 
 /** The URL of the store's root, which group members may start with; empty if unknown. @internal */
@@ -316,10 +322,10 @@ export function believesManifest(store: Store): boolean {
 }
 
 /** The engine's store. There is one per store, so its arrays share a cache. @internal */
-export function rawStore(store: Store): RawStore {
+export function rawStore(store: Store, cacheBytes = CACHE_BYTES): RawStore {
   let raw = raws.get(store);
   if (!raw) {
-    raw = new RawStore(new Bridge(store) as never, urlOf(store), believesManifest(store), CACHE_BYTES);
+    raw = new RawStore(new Bridge(store) as never, urlOf(store), believesManifest(store), cacheBytes);
     raws.set(store, raw);
   }
   return raw;

@@ -3,7 +3,7 @@
  *
  * @module hyperslab/pool
  */
-import { believesManifest, CACHE_BYTES, urlOf, type Pooled } from "./array.js";
+import { believesManifest, urlOf, type Pooled } from "./array.js";
 import { Bridge } from "./bridge.js";
 import { moduleOf, type Part } from "./engine.js";
 import { HyperslabError } from "./errors.js";
@@ -83,8 +83,8 @@ export class Pool implements Pooled {
   }
 
   /** @internal */
-  engine(store: Store): Engine {
-    const engine = this.stores.get(store) ?? new RemoteStore(this, store, this.number());
+  engine(store: Store, cacheBytes: number): Engine {
+    const engine = this.stores.get(store) ?? new RemoteStore(this, store, this.number(), cacheBytes);
     this.stores.set(store, engine);
     return engine;
   }
@@ -275,8 +275,8 @@ class RemoteStore implements Engine {
   private readonly facts: StoreFacts;
   private readonly bridge: PageStore;
 
-  constructor(readonly pool: Pool, store: Store, number: number) {
-    this.facts = { number, url: urlOf(store), believesManifest: believesManifest(store), cacheBytes: Math.ceil(CACHE_BYTES / pool.all().length) };
+  constructor(readonly pool: Pool, store: Store, number: number, cacheBytes: number) {
+    this.facts = { number, url: urlOf(store), believesManifest: believesManifest(store), cacheBytes: Math.ceil(cacheBytes / pool.all().length) };
     this.bridge = new PageStore(store);
     gone.register(this, [pool.workers, number]);
   }

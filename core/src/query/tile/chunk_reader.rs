@@ -18,6 +18,8 @@ use crate::vfs::ReadAt;
 
 /// A tile is read whole if the wanted cells span at least one byte in this many.
 const FEW: u64 = 4;
+/// Whether decoded tiles are cached if most of their cells are wanted. Views in web pages draw the same tiles again.
+const KEEPS_TILES: bool = cfg!(target_family = "wasm");
 /// Chunks that claim to be larger are left to the decoder of whole tiles, which does not trust stored sizes.
 const CHUNK_BYTES_MAX: u32 = 16 << 20;
 /// The largest buffer that a thread keeps.
@@ -69,6 +71,9 @@ pub(crate) fn copy_pieces(
     }
     let copied = match input {
         Input::Decoded(column) => return copy_decoded(column, buffer, pieces),
+        Input::Stored(tile) if KEEPS_TILES && is_kept(tile, buffer, pieces, d) => {
+            return copy_decoded(&*input.decode(d, Reuse::Likely)?, buffer, pieces);
+        }
         Input::Stored(tile) => copy_stored(tile, buffer, pieces, d, remember),
     };
     match copied {
@@ -76,6 +81,16 @@ pub(crate) fn copy_pieces(
         Err(Error::Corrupt { .. }) => copy_decoded(&*input.decode(d, Reuse::Likely)?, buffer, pieces),
         copied => copied,
     }
+}
+
+/// Whether to decode and cache a whole tile: if it has filters, fits in the cache, and most of it is wanted.
+fn is_kept(tile: &LocatedTile, buffer: Buffer, pieces: &[OutputPiece<'_>], d: &Decoding) -> bool {
+    let Ok(stored) = Stored::new(tile, buffer, d) else {
+        return false;
+    };
+    let wanted: u64 = pieces.iter().map(|p| p.out.len() as u64).sum();
+    let has_filters = ChunkDecoder::new(stored.pipeline, &stored.format).is_ok_and(|d| !d.is_plain());
+    has_filters && wanted.saturating_mul(FEW) >= stored.plain && d.cache.takes(tile.tile.decoded_bytes())
 }
 
 /// Copies the pieces from the decoded tile.

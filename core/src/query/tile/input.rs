@@ -62,6 +62,10 @@ impl Input {
             Self::Decoded(column) => return Ok(Arc::clone(column)),
             Self::Stored(tile) => tile,
         };
+        // Another buffer of the tile may have been needed before.
+        if let Some(column) = d.cache.get::<Column>(&tile.tile.cache_key()) {
+            return Ok(column);
+        }
         let column = Arc::new(tile.decode(&*d.files, d.key.as_ref(), &d.latest)?);
         let (key, bytes) = (tile.tile.cache_key(), tile.tile.decoded_bytes());
         d.cache.insert(key, Arc::clone(&column), bytes, reuse);
