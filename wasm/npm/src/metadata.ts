@@ -69,14 +69,15 @@ export type MemberInput = string | {
  *
  * @example
  * ```js
- * import { create, createGroup, members, MemoryStore, putMembers } from "hyperslab";
+ * import { create, createGroup, MemoryStore, open, putMembers } from "hyperslab";
  *
  * const store = new MemoryStore();
  * const schema = { type: "dense", dims: [{ name: "x", type: "int32", domain: [0, 9] }], attrs: [{ name: "a", type: "int32" }] };
  * await createGroup(store);
  * await create(store, schema, { path: "arrays/elevation" });
  * await putMembers(store, { elevation: "arrays/elevation" });
- * console.log((await members(store)).map(({ name, type }) => `${name}: ${type}`));
+ * const { members } = await open(store, { kind: "group" });
+ * console.log(members.map(({ name, kind }) => `${name}: ${kind}`));
  * ```
  *
  * ```text

@@ -1,4 +1,5 @@
 // Plans of reads, and reads ahead.
+import { check } from "./arguments.js";
 import type { CallOptions, Extreme, TileArray } from "./array.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
@@ -51,7 +52,9 @@ export interface ReadPlan {
 type RawPlan = { requests: PlannedRequest[]; tiles: PlannedTile[] };
 
 /** Plans a read, as the engine returns it. @internal */
-export async function planned(array: TileArray, selection: Selection | Ranges | undefined, { attrs, order, where, signal }: PlanOptions): Promise<RawPlan> {
+export async function planned(array: TileArray, selection: Selection | Ranges | undefined, options: PlanOptions): Promise<RawPlan> {
+  check({ array, options });
+  const { attrs, order, where, signal } = options;
   const named = attrs === undefined ? undefined : [attrs].flat();
   const inOrder = order ?? (array.kind === "dense" ? "row" : "unordered");
   const plans: RawPlan[] = [];
@@ -85,10 +88,10 @@ export interface PrefetchOptions extends PlanOptions {
  * Requests what a read needs, so that the store's cache has it when the read comes. By default, the requests wait while
  * other reads of the store run. Only stores with a cache, such as `HttpStore`, benefit.
  */
-export async function prefetch(array: TileArray, selection?: Selection | Ranges, { priority = "low", ...options }: PrefetchOptions = {}): Promise<void> {
+export async function prefetch(array: TileArray, selection?: Selection | Ranges, options: PrefetchOptions = {}): Promise<void> {
   const { requests } = await planned(array, selection, options);
   const { store } = array;
-  const { signal } = options;
+  const { priority = "low", signal } = options;
   const read = async ({ key, offset, length }: PlannedRequest) => store.getRange?.(key, { offset, length }, { signal, priority });
   await Promise.all(requests.map(read));
 }

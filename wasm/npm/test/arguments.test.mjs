@@ -5,7 +5,7 @@ import * as hyperslab from "hyperslab";
 import { Pool } from "hyperslab/pool";
 import { exportZip, ZipStore } from "hyperslab/zip";
 
-const { consolidate, copy, create, createGroup, deleteCells, evolve, get, kindOf, members, MemoryStore, mount, open, put, putMembers, putMeta, query, vacuum, writeManifest, writer } = hyperslab;
+const { consolidate, copy, create, createGroup, deleteCells, evolve, get, kindOf, MemoryStore, mount, open, prefetch, put, putMembers, putMeta, query, vacuum, writeManifest, writer } = hyperslab;
 const schema = { type: "dense", dims: [{ name: "i", type: "int32", domain: [0, 9], tile: 5 }], attrs: [{ name: "a", type: "int32" }] };
 const store = new MemoryStore();
 const array = await create(store, schema, { at: 1 });
@@ -24,18 +24,19 @@ const WRONG = {
   out: [[], null],
   data: [null, undefined, 5, "x"],
   entries: [null, undefined, 5], members: [null, undefined, 5], changes: [null, undefined, "x"], schema: [null, undefined, 5],
-  onRequest: [5, null], onProgress: [5, null],
+  onRequest: [5, null], onProgress: [5, null], onTile: [5, null], priority: [5, null], cacheBytes: ["x", null], kind: [5, null],
   from: [null, "x", {}], to: [null, undefined],
   mode: [5, null], dryRun: ["yes", null], batchBytes: ["x", NaN], http: [null, 5],
 };
 const CALLS = {
-  open: [{ options: (x) => open(store, x) }, ["path", "signal", "pool", "onRequest", "http"]],
+  open: [{ options: (x) => open(store, x) }, ["path", "signal", "pool", "onRequest", "http", "cacheBytes", "kind"]],
   kindOf: [{ options: (x) => kindOf(store, x) }, ["path", "signal"]],
-  members: [{ options: (x) => members(store, x) }, ["path", "signal"]],
+  explain: [{ options: (x) => array.explain(null, x) }, ["attrs", "order", "where", "signal"]],
+  prefetch: [{ array: (x) => prefetch(x), options: (x) => prefetch(array, null, x) }, ["attrs", "order", "where", "signal", "priority"]],
   at: [{ options: (x) => array.at(5, x) }, ["signal"]],
   meta: [{ options: (x) => array.meta(x) }, ["signal"]],
-  get: [{ array: (x) => get(x), options: (x) => get(array, null, x) }, ["attrs", "order", "where", "signal", "out"]],
-  query: [{ array: (x) => query(x), options: (x) => query(array, x) }, ["ranges", "attrs", "order", "where", "signal", "batchBytes"]],
+  get: [{ array: (x) => get(x), options: (x) => get(array, null, x) }, ["attrs", "order", "where", "signal", "out", "priority", "onTile", "onProgress"]],
+  query: [{ array: (x) => query(x), options: (x) => query(array, x) }, ["ranges", "attrs", "order", "where", "signal", "batchBytes", "priority"]],
   create: [{ schema: (x) => create(new MemoryStore(), x), options: (x) => create(new MemoryStore(), schema, x) }, ["path"]],
   put: [{ array: (x) => put(x, null, new Int32Array(10)), data: (x) => put(array, null, x), options: (x) => put(array, null, new Int32Array(10), x) }, ["order", "signal"]],
   writer: [{ array: (x) => writer(x), options: (x) => writer(array, x) }, []],
