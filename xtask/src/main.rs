@@ -19,7 +19,8 @@ usage: cargo xtask COMMAND
   site     Build the book in docs/ and the npm reference as a website, and check its links
   test     Run every check, after setting up what it needs: `test [STEP …]` or `test STEP FILTER`
   npm      Build the npm package `hyperslab` from the wasm crate
-  bench    Run the benchmarks, write bench/results and print the table of ratios
+  bench    Run the benchmarks, write bench/results and print the table of ratios; `bench browser` compares the npm
+           package with other libraries in Chromium
   fuzz     Run libFuzzer on every decoder and filter: `fuzz SECONDS [NAME …]`
   setup    Install what the other commands need, and name what could not be installed
   golden   Generate the sample arrays of old library versions again (downloads old wheels)";

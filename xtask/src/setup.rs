@@ -212,7 +212,11 @@ fn cargo_tool(program: &str, package: &str, version: &str) -> Outcome {
     std::fs::remove_dir_all(tools.join("build")).map_err(|e| e.to_string())
 }
 
-fn node_packages(folder: &Path) -> Outcome {
+/// Installs the npm packages of a folder that has a lock file.
+///
+/// # Errors
+/// If npm fails.
+pub(crate) fn node_packages(folder: &Path) -> Outcome {
     let lock = folder.join("package-lock.json");
     let stamp = folder.join("node_modules/.package-lock.json");
     let time = |p: &Path| p.metadata().and_then(|m| m.modified()).ok();
@@ -247,6 +251,14 @@ pub(crate) fn bench_python() -> Outcome<PathBuf> {
         Some(python) => Ok(python.into()),
         None => venv("bench-python", "tests/bench/requirements.txt"),
     }
+}
+
+/// The Python that writes the data of `bench browser`.
+///
+/// # Errors
+/// If it cannot be created, or its packages cannot be installed.
+pub(crate) fn browser_bench_python() -> Outcome<PathBuf> {
+    venv("bench-browser-python", "bench/browser/requirements.txt")
 }
 
 /// A Python in the target folder with the packages listed in `list`.
