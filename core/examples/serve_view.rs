@@ -52,7 +52,8 @@ fn answer(view: &View, mut stream: TcpStream) -> io::Result<()> {
         Err(e) => return write!(stream, "HTTP/1.1 400 Bad Request\r\n\r\n{e}\n"),
     };
     match node.kind {
-        NodeKind::Dir => {
+        // A link leads to a folder.
+        NodeKind::Dir | NodeKind::Link => {
             let names = block_on(view.list(path)).map_err(io::Error::other)?;
             write!(stream, "HTTP/1.1 200 OK\r\n\r\n")?;
             names.iter().try_for_each(|entry| writeln!(stream, "{}", entry.name))

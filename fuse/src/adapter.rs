@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use fuser::{
-    FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig, LockOwner,
-    OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyXattr,
-    Request,
+    FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig, LockOwner, OpenFlags,
+    ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyXattr, Request,
 };
+
+use hyperslab::view::FileType;
 
 use crate::errno::{FsError, errno};
 use crate::filesystem::{Attributes, FileSystem, Listed, NAME_BYTES_MAX};
@@ -74,13 +75,13 @@ impl Adapter {
             mtime: time,
             ctime: time,
             crtime: time,
-            kind: if a.is_dir {
-                FileType::Directory
-            } else {
-                FileType::RegularFile
+            kind: kernel_type(a.file_type),
+            perm: match a.file_type {
+                FileType::File => 0o444,
+                FileType::Dir => 0o555,
+                FileType::Link => 0o777,
             },
-            perm: if a.is_dir { 0o555 } else { 0o444 },
-            nlink: if a.is_dir { 2 } else { 1 },
+            nlink: if a.file_type == FileType::Dir { 2 } else { 1 },
             uid: self.owner.0,
             gid: self.owner.1,
             rdev: 0,
@@ -90,7 +91,10 @@ impl Adapter {
     }
 
     fn attr_ttl(&self, a: Attributes) -> Duration {
-        if a.is_dir { self.files.ttl() } else { FOREVER }
+        match a.file_type {
+            FileType::File | FileType::Link => FOREVER,
+            FileType::Dir => self.files.ttl(),
+        }
     }
 
     fn listings(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Arc<Vec<Listed>>>> {
@@ -124,7 +128,7 @@ impl Filesystem for Adapter {
                     ino: 0,
                     size: 0,
                     blocks: 0,
-                    is_dir: false,
+                    file_type: FileType::File,
                     modified_ms: 0,
                 };
                 reply.entry(&self.files.ttl(), &self.stat(none), Generation(0));
@@ -140,6 +144,13 @@ impl Filesystem for Adapter {
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
         match self.run(ino, move |files| files.attributes(ino.0)) {
             Ok(found) => reply.attr(&self.attr_ttl(found), &self.stat(found)),
+            Err(refusal) => reply.error(errno(&refusal)),
+        }
+    }
+
+    fn readlink(&self, _: &Request, ino: INodeNo, reply: ReplyData) {
+        match self.files.read_link(ino.0) {
+            Ok(target) => reply.data(target.as_bytes()),
             Err(refusal) => reply.error(errno(&refusal)),
         }
     }
@@ -204,18 +215,13 @@ impl Filesystem for Adapter {
             return reply.error(errno(&FsError::Stale));
         };
         // The kernel resolves the parent itself.
-        let dots = [(ino.0, ".", true), (ino.0, "..", true)];
+        let dots = [(ino.0, ".", FileType::Dir), (ino.0, "..", FileType::Dir)];
         let entries = dots
             .into_iter()
-            .chain(listing.iter().map(|e| (e.ino, e.name.as_str(), e.is_dir)));
+            .chain(listing.iter().map(|e| (e.ino, e.name.as_str(), e.file_type)));
         let from = usize::try_from(offset).unwrap_or(usize::MAX);
-        for (next, (ino, name, is_dir)) in (1..).zip(entries).skip(from) {
-            let kind = if is_dir {
-                FileType::Directory
-            } else {
-                FileType::RegularFile
-            };
-            if reply.add(INodeNo(ino), next, kind, name) {
+        for (next, (ino, name, file_type)) in (1..).zip(entries).skip(from) {
+            if reply.add(INodeNo(ino), next, kernel_type(file_type), name) {
                 break;
             }
         }
@@ -251,6 +257,14 @@ impl Filesystem for Adapter {
             ),
             Err(refusal) => reply.error(errno(&refusal)),
         }
+    }
+}
+
+const fn kernel_type(file_type: FileType) -> fuser::FileType {
+    match file_type {
+        FileType::File => fuser::FileType::RegularFile,
+        FileType::Dir => fuser::FileType::Directory,
+        FileType::Link => fuser::FileType::Symlink,
     }
 }
 

@@ -14,6 +14,8 @@ pub enum FsError {
     IsFolder,
     /// A file was given instead of a folder.
     NoFolder,
+    /// A file or folder was given instead of a link.
+    NoLink,
     /// The file or folder has no extended attribute of this name.
     NoAttribute,
     /// A component of the path is too long.
@@ -51,6 +53,7 @@ impl std::fmt::Display for FsError {
             Self::Stale => f.write_str("the file is out of date; open it again"),
             Self::IsFolder => f.write_str("this is a folder"),
             Self::NoFolder => f.write_str("this is not a folder"),
+            Self::NoLink => f.write_str("this is not a link"),
             Self::NoAttribute => f.write_str("no such extended attribute"),
             Self::NameTooLong => f.write_str("the name is too long"),
             Self::ReadOnly => f.write_str("the file system is read-only"),
@@ -77,6 +80,7 @@ pub fn errno(refusal: &FsError) -> Errno {
         FsError::Stale => Errno::ESTALE,
         FsError::IsFolder => Errno::EISDIR,
         FsError::NoFolder => Errno::ENOTDIR,
+        FsError::NoLink => Errno::EINVAL,
         FsError::NoAttribute => Errno::ENODATA,
         FsError::NameTooLong => Errno::ENAMETOOLONG,
         FsError::ReadOnly => Errno::EROFS,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use hyperslab::blocking::block_on;
 use hyperslab::internals::view::dir_id;
-use hyperslab::view::{DirEntry, Node, NodeKind, Source, View};
+use hyperslab::view::{DirEntry, FileType, Node, NodeKind, Source, View};
 
 use crate::errno::{FsError, errno};
 use crate::open_files::OpenFiles;
@@ -66,8 +66,8 @@ pub struct Attributes {
     pub size: u64,
     /// 512-byte blocks in the store; never 0 for a non-empty file.
     pub blocks: u64,
-    /// Whether it is a folder.
-    pub is_dir: bool,
+    /// File, folder or link.
+    pub file_type: FileType,
     /// The time of the newest write that it shows, in milliseconds since 1970.
     pub modified_ms: u64,
 }
@@ -79,8 +79,8 @@ pub struct Listed {
     pub ino: u64,
     /// The name.
     pub name: String,
-    /// Whether it is a folder.
-    pub is_dir: bool,
+    /// File, folder or link.
+    pub file_type: FileType,
 }
 
 impl FileSystem {
@@ -213,6 +213,15 @@ impl FileSystem {
         }
     }
 
+    /// The target of a link.
+    ///
+    /// # Errors
+    /// [`FsError::NoLink`]; [`FsError::Stale`].
+    pub fn read_link(&self, ino: u64) -> Result<String, FsError> {
+        let inode = self.inode(ino)?;
+        inode.node.target().map(str::to_owned).ok_or(FsError::NoLink)
+    }
+
     /// Opens a file. A file that must be rendered as a whole is rendered once until [`FileSystem::close`].
     ///
     /// # Errors
@@ -340,7 +349,7 @@ impl FileSystem {
     /// Adds the inode that [`FileSystem::lookup`] would return.
     fn listed(&self, dir: &str, entry: DirEntry) -> Listed {
         let path = join(dir, &entry.name);
-        let id = if entry.is_dir {
+        let id = if entry.file_type != FileType::File {
             dir_id(&path)
         } else {
             // A name whose lookup fails gets a constant inode.
@@ -352,7 +361,7 @@ impl FileSystem {
         Listed {
             ino: id,
             name: entry.name,
-            is_dir: entry.is_dir,
+            file_type: entry.file_type,
         }
     }
 
@@ -382,6 +391,7 @@ fn attributes(ino: u64, node: &Node) -> Attributes {
     let size = match node.kind {
         NodeKind::File { size } => size,
         NodeKind::Dir => 0,
+        NodeKind::Link => node.target().map_or(0, |target| target.len() as u64),
     };
     // Archivers treat a file of 0 blocks as a hole and write zeros without reading it. So generated files count their
     // size.
@@ -395,7 +405,7 @@ fn attributes(ino: u64, node: &Node) -> Attributes {
         ino,
         size,
         blocks,
-        is_dir: node.kind.is_dir(),
+        file_type: node.kind.file_type(),
         modified_ms: node.modified_ms,
     }
 }

@@ -9,7 +9,7 @@ use hyperslab::blocking::block_on;
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, vacuum};
 use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::vfs::VfsExt;
-use hyperslab::view::Source;
+use hyperslab::view::{FileType, Source};
 use hyperslab::{
     Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, OpenOptions, ScalarRange, WriteOptions,
 };
@@ -190,14 +190,43 @@ fn listings_and_lookups_return_the_same_inodes() {
     while let Some(folder) = folders.pop() {
         for entry in files.list(folder).unwrap() {
             let found = files.lookup(folder, OsStr::new(&entry.name)).unwrap();
-            assert_eq!((found.ino, found.is_dir), (entry.ino, entry.is_dir), "{}", entry.name);
+            assert_eq!(
+                (found.ino, found.file_type),
+                (entry.ino, entry.file_type),
+                "{}",
+                entry.name
+            );
             seen += 1;
-            if found.is_dir {
+            if found.file_type == FileType::Dir {
                 folders.push(found.ino);
             }
         }
     }
     assert!(seen > 20);
+}
+
+/// Programs that walk folders do not follow links, and each time has the whole tree.
+#[test]
+fn times_are_links() {
+    let context = Context::memory();
+    let files = files(&context);
+    write(&context, 1_700_000_000_000, 7);
+    let at = find(&files, "at").unwrap().ino;
+    let listed = files.list(at).unwrap();
+    let names: Vec<&str> = listed.iter().map(|e| e.name.as_str()).collect();
+    assert_eq!(names, ["1970-01-01T00:00:00.010Z", "2023-11-14T22:13:20.000Z"]);
+    for (name, target, first) in [(names[0], "10", 0), (names[1], "1700000000000", 7)] {
+        let link = files.lookup(at, OsStr::new(name)).unwrap();
+        assert_eq!(link.file_type, FileType::Link);
+        let found = files.read_link(link.ino).unwrap();
+        assert_eq!((found.as_str(), link.size), (target, target.len() as u64));
+        let cell = find(&files, &format!("at/{target}/slices/0.bin")).unwrap();
+        assert_eq!(files.read(cell.ino, 0, 4).unwrap()[..], i32::to_le_bytes(first));
+    }
+    // The end of a period is not listed, and is a folder.
+    let year = find(&files, "at/1970").unwrap();
+    assert_eq!(year.file_type, FileType::Dir);
+    assert!(matches!(files.read_link(year.ino), Err(FsError::NoLink)));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! An array, a group, or a folder of arrays as files.
 
 use hyperslab::Error;
-use hyperslab::view::{NodeKind, View};
+use hyperslab::view::{FileType, NodeKind, View};
 use js_sys::{Promise, Uint8Array};
 use serde_json::json;
 use wasm_bindgen::prelude::*;
@@ -26,7 +26,7 @@ impl RawView {
     pub async fn stat(&self, path: String, aborted: Option<Promise>) -> Result<Option<String>, JsValue> {
         let node = until(aborted, self.view.lookup(&path)).await?;
         Ok(node.map(|node| match node.kind {
-            NodeKind::Dir => json!({"dir": true}).to_string(),
+            NodeKind::Dir | NodeKind::Link => json!({"dir": true}).to_string(),
             NodeKind::File { size } => json!({"dir": false, "size": size}).to_string(),
         }))
     }
@@ -34,7 +34,9 @@ impl RawView {
     /// The names in a folder, as JSON `[{name, dir}]`.
     pub async fn list(&self, path: String, aborted: Option<Promise>) -> Result<String, JsValue> {
         let entries = until(aborted, self.view.list(&path)).await?;
-        let items = entries.into_iter().map(|e| json!({"name": e.name, "dir": e.is_dir}));
+        let items = entries
+            .into_iter()
+            .map(|e| json!({"name": e.name, "dir": e.file_type != FileType::File}));
         Ok(items.collect::<serde_json::Value>().to_string())
     }
 

@@ -63,7 +63,7 @@ impl Contents {
     /// Same as [`Contents::read`].
     pub(super) async fn whole(&self, node: &Node) -> Result<Option<Bytes>> {
         let (bytes, slice) = match &node.content {
-            Content::Dir | Content::Fixed(..) | Content::Shard(..) => return Ok(None),
+            Content::Dir | Content::Link(_) | Content::Fixed(..) | Content::Shard(..) => return Ok(None),
             Content::Text(text) => return Ok(Some(text.clone())),
             Content::ZarrChunk(chunk) => (self.piece((node.id, 0), || read_chunk(chunk)).await?, &chunk.slice),
             Content::Rendered(slice) => (self.rendered(node.id, slice).await?, &**slice),

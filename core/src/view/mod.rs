@@ -9,7 +9,7 @@
 //! slices/temp@0:100,5:20.npy the attribute temp of the rows 0 to 99 and the columns 5 to 19
 //! slices/all.csv             everything; also .json, .arrow, .bin, .png
 //! tiles/temp/0/3.npy         one tile of a dense array
-//! at/2026-03-01/             the same tree as of a time
+//! at/2026-03-01/             the same tree as of a time; the times of writes are listed as links
 //! fragments/                 what each write added
 //! zarr/                      a dense array as Zarr v3
 //! ```
@@ -41,6 +41,6 @@ mod tree;
 mod window;
 mod zarr;
 
-pub use node::{DirEntry, Node, NodeKind};
+pub use node::{DirEntry, FileType, Node, NodeKind};
 pub use resolver::{Source, View};
 pub use tree::time as parse_time;

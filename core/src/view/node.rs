@@ -16,7 +16,7 @@ pub struct Node {
     pub id: u64,
     /// The time of the newest write that it shows, in milliseconds since 1970.
     pub modified_ms: u64,
-    /// File or folder.
+    /// File, folder or link.
     pub kind: NodeKind,
     /// Approximate bytes of its cells in the store; 0 for generated files.
     pub stored_bytes: u64,
@@ -25,7 +25,7 @@ pub struct Node {
     pub(super) content: Content,
 }
 
-/// File or folder.
+/// File, folder or link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeKind {
     /// A file of exactly this size.
@@ -35,13 +35,35 @@ pub enum NodeKind {
     },
     /// A folder.
     Dir,
+    /// A link to a folder; see [`Node::target`].
+    Link,
 }
 
 impl NodeKind {
+    /// The type without the size.
+    pub const fn file_type(self) -> FileType {
+        match self {
+            Self::File { .. } => FileType::File,
+            Self::Dir => FileType::Dir,
+            Self::Link => FileType::Link,
+        }
+    }
+
     /// Whether it is a folder.
     pub const fn is_dir(self) -> bool {
         matches!(self, Self::Dir)
     }
+}
+
+/// The type of a name in a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileType {
+    /// A file.
+    File,
+    /// A folder.
+    Dir,
+    /// A link to a folder. [`View::list`](super::View::list) follows it.
+    Link,
 }
 
 /// A name in a folder.
@@ -49,22 +71,29 @@ impl NodeKind {
 pub struct DirEntry {
     /// The name.
     pub name: String,
-    /// Whether it is a folder.
-    pub is_dir: bool,
+    /// File, folder or link.
+    pub file_type: FileType,
 }
 
 impl DirEntry {
     pub(super) fn file(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
-            is_dir: false,
+            file_type: FileType::File,
         }
     }
 
     pub(super) fn dir(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
-            is_dir: true,
+            file_type: FileType::Dir,
+        }
+    }
+
+    pub(super) fn link(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            file_type: FileType::Link,
         }
     }
 }
@@ -73,6 +102,8 @@ impl DirEntry {
 #[derive(Debug, Clone)]
 pub(super) enum Content {
     Dir,
+    /// The target, as a path from the folder of the link.
+    Link(String),
     Text(Bytes),
     /// A file whose cells can be read separately.
     Fixed(Arc<Slice>, Arc<FixedLayout>),
@@ -95,6 +126,22 @@ impl Node {
         }
     }
 
+    pub(super) fn link(path: &str, modified_ms: u64, target: String) -> Self {
+        Self {
+            kind: NodeKind::Link,
+            content: Content::Link(target),
+            ..Self::dir(path, modified_ms)
+        }
+    }
+
+    /// The target of a link, as a path from the folder of the link; `None` for files and folders.
+    pub fn target(&self) -> Option<&str> {
+        match &self.content {
+            Content::Link(target) => Some(target),
+            _ => None,
+        }
+    }
+
     pub(super) fn text(path: &str, modified_ms: u64, text: impl Into<Bytes>) -> Self {
         let text = text.into();
         Self {
@@ -110,7 +157,7 @@ impl Node {
     }
 }
 
-/// The id of the folder at `path`.
+/// The id of the folder or link at `path`.
 pub fn dir_id(path: &str) -> u64 {
     hash(&[b"dir", path.as_bytes()])
 }

@@ -103,11 +103,20 @@ enum Object {
     Folder(Arc<Folder>),
 }
 
+/// What to do with a link at the end of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LastLink {
+    Kept,
+    Followed,
+}
+
 /// The result of resolving a path.
 enum Found<'a> {
     Folder(Arc<Folder>),
     /// A file about a folder, and the folder's name; the name is empty at the root.
     FolderText(Arc<Folder>, FolderText, &'a str),
+    /// A link's target and the time of the last write.
+    Link(String, u64),
     /// A place in an array, the array's name, and whether the view shows its current state.
     InArray(Snapshot, ViewPath<'a>, &'a str, bool),
 }
@@ -156,14 +165,15 @@ impl View {
         *self.seen() = Seen::new(&self.source, now_ms, false);
     }
 
-    /// Finds the file or folder at `path`; `None` if it does not exist.
+    /// Finds the file, folder or link at `path`; `None` if it does not exist. It follows the links in `path`, except for the
+    /// last name.
     ///
     /// # Errors
     /// - [`Error::InvalidArgument`] for an invalid selection or time, with a hint.
     /// - [`Error::LimitExceeded`] for a file that would be too large.
     /// - Errors of reading the array.
     pub async fn lookup(&self, path: &str) -> Result<Option<Node>> {
-        Ok(match self.walk(path).await? {
+        Ok(match self.walk(path, LastLink::Kept).await? {
             None => None,
             Some(Found::Folder(_)) => Some(Node::dir(path, 0)),
             Some(Found::FolderText(folder, FolderText::Readme, name)) => {
@@ -175,16 +185,17 @@ impl View {
                 let group = Group::open(&self.source.context, &folder.path, &options).await?;
                 Some(Node::text(path, 0, documents::metadata(&group.metadata().await?)))
             }
+            Some(Found::Link(target, modified_ms)) => Some(Node::link(path, modified_ms, target)),
             Some(Found::InArray(array, place, name, now)) => self.node(path, &array, &place, name, now).await?,
         })
     }
 
-    /// Lists the folder at `path` in order.
+    /// Lists the folder at `path` in order, or the folder that a link at `path` leads to.
     ///
     /// # Errors
     /// [`Error::NotFound`] if the folder does not exist; errors of reading the array.
     pub async fn list(&self, path: &str) -> Result<Vec<DirEntry>> {
-        match self.walk(path).await? {
+        match self.walk(path, LastLink::Followed).await? {
             Some(Found::Folder(folder)) => {
                 let mut names: Vec<DirEntry> = folder.names().into_iter().map(DirEntry::dir).collect();
                 names.extend(folder.texts(path.is_empty()).map(|t| DirEntry::file(t.name())));
@@ -192,7 +203,9 @@ impl View {
                 Ok(names)
             }
             Some(Found::InArray(array, place, _, now)) => tree::list(&array.array, &place, now),
-            Some(Found::FolderText(..)) | None => Err(Error::not_found(path, "the view has no folder with this name")),
+            Some(Found::FolderText(..) | Found::Link(..)) | None => {
+                Err(Error::not_found(path, "the view has no folder with this name"))
+            }
         }
     }
 
@@ -224,7 +237,7 @@ impl View {
         }
     }
 
-    async fn walk<'a>(&self, path: &'a str) -> Result<Option<Found<'a>>> {
+    async fn walk<'a>(&self, path: &'a str, last: LastLink) -> Result<Option<Found<'a>>> {
         let parts: Vec<&str> = path.split('/').filter(|p| !p.is_empty()).collect();
         let mut rest = parts.as_slice();
         let mut name = None;
@@ -232,7 +245,12 @@ impl View {
         let mut object = self.object(&self.source.path, window).await?;
         loop {
             let next = match (&*object, rest) {
-                (Object::Array(array), _) => return self.walk_array(array, rest, name).await,
+                (Object::Array(array), _) => {
+                    return match tree::link_target(rest, &array.times) {
+                        Some(target) if last == LastLink::Kept => Ok(Some(Found::Link(target, array.modified_ms))),
+                        _ => self.walk_array(array, rest, name).await,
+                    };
+                }
                 (Object::Folder(folder), []) => return Ok(Some(Found::Folder(Arc::clone(folder)))),
                 (Object::Folder(folder), [first, tail @ ..]) => {
                     let mut texts = folder

@@ -1,5 +1,7 @@
 //! An array as of a time, with a fingerprint of its cells.
 
+use std::sync::Arc;
+
 use sha2::{Digest as _, Sha256};
 
 use crate::array::Array;
@@ -11,6 +13,8 @@ pub(super) struct Snapshot {
     /// A hash of everything that affects the cells: schema, fragments, deletes, and the time window if it covers a
     /// fragment only in part.
     pub(super) fingerprint: u64,
+    /// The times of all writes and deletes, in order.
+    pub(super) times: Arc<[u64]>,
     /// The time of the last write or delete.
     pub(super) modified_ms: u64,
 }
@@ -28,11 +32,12 @@ impl Snapshot {
             parts.extend(bounds.iter().map(<[u8; 8]>::as_slice));
         }
         let fingerprint = hash(&parts);
-        let modified_ms = array.times().last().copied().unwrap_or(0);
+        let times: Arc<[u64]> = array.times().into();
         Self {
             array,
             fingerprint,
-            modified_ms,
+            modified_ms: times.last().copied().unwrap_or(0),
+            times,
         }
     }
 }

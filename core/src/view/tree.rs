@@ -4,13 +4,14 @@
 //! README.md  schema.json  metadata.json
 //! slices/    README.md; any selection with a format resolves, none is listed
 //! tiles/     <attribute>/<i>/<j>.npy, one file per space tile with data (dense arrays)
-//! at/        one folder per write or delete; any time resolves, and so do `latest`, `latest-1`, …
+//! at/        one link per write or delete; any time resolves, and so do `latest`, `latest-1`, …
 //! since/     nothing is listed; `T0..T1` resolves to the writes between two times
 //! fragments/ <name>.json
 //! zarr/      the array as a Zarr v3 hierarchy (dense arrays)
 //! ```
 //!
-//! Listings are finite, so programs that walk folders terminate.
+//! Listings are finite, so programs that walk folders terminate. Times are links, because programs that walk folders do not
+//! follow them: the whole tree exists for each time.
 
 use std::cmp::Ordering;
 
@@ -22,6 +23,7 @@ use super::tiles::Tiles;
 use super::zarr;
 use crate::array::{Array, Window};
 use crate::calendar;
+use crate::datatype::Datatype;
 use crate::error::{Error, Result};
 use crate::format::schema::Schema;
 use crate::sort::sort_by;
@@ -212,7 +214,7 @@ pub(super) fn list(array: &Array, place: &ViewPath<'_>, at_now: bool) -> Result<
         ViewPath::Times => array
             .times()
             .into_iter()
-            .map(|t| DirEntry::dir(calendar::format_milliseconds(t)))
+            .map(|t| DirEntry::link(time_name(t)))
             .collect(),
         ViewPath::Fragments => {
             let mut names: Vec<_> = array
@@ -245,6 +247,22 @@ pub(super) fn list(array: &Array, place: &ViewPath<'_>, at_now: bool) -> Result<
         }
         _ => return Err(Error::not_found(array.path(), "this is a file, not a folder")),
     })
+}
+
+/// The name of a time in `at`: ISO 8601, or milliseconds since 1970 for years that ISO 8601 cannot express.
+fn time_name(ms: u64) -> String {
+    let iso = i64::try_from(ms).map(|ms| calendar::format(ms, Datatype::DatetimeMs) + "Z");
+    iso.ok()
+        .filter(|name| period(name).is_ok_and(|p| p == (ms, ms)))
+        .unwrap_or_else(|| format!("{ms}ms"))
+}
+
+/// The target of a listed name in `at`, which is a link to a name that is not listed; `None` for other paths.
+pub(super) fn link_target(parts: &[&str], times: &[u64]) -> Option<String> {
+    let ["at", name] = parts else { return None };
+    let time = time(name).ok()?;
+    let is_listed = times.binary_search(&time).is_ok() && time_name(time) == *name;
+    is_listed.then(|| calendar::format_milliseconds(time))
 }
 
 /// The time window of a path below an array.
@@ -390,6 +408,26 @@ mod tests {
         ] {
             check(path, None);
         }
+    }
+
+    #[test]
+    fn listed_times_are_links_to_other_names() {
+        let times = [0, 2024, 1_700_000_000_123, 253_402_300_800_000, u64::MAX];
+        let names = times.map(time_name);
+        assert_eq!(
+            names[..3],
+            [
+                "1970-01-01T00:00:00.000Z",
+                "1970-01-01T00:00:02.024Z",
+                "2023-11-14T22:13:20.123Z"
+            ]
+        );
+        for (ms, name) in times.iter().zip(&names) {
+            let target = link_target(&["at", name], &times).unwrap();
+            assert_eq!((time(name).unwrap(), time(&target).unwrap()), (*ms, *ms));
+            assert_eq!(link_target(&["at", &target], &times), None);
+        }
+        assert_eq!(link_target(&["at", "1970-01-01T00:00:00.001Z"], &times), None);
     }
 
     #[test]
