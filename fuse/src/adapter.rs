@@ -26,7 +26,11 @@ const READAHEAD: u32 = 1 << 20;
 
 /// Answers the kernel's requests from a file system.
 #[derive(Debug)]
-pub struct Adapter {
+pub struct Adapter(Arc<Shared>);
+
+/// What the workers use to answer.
+#[derive(Debug)]
+struct Shared {
     files: Arc<FileSystem>,
     workers: Workers,
     owner: (u32, u32),
@@ -39,30 +43,36 @@ impl Adapter {
     /// Serves `files`, owned by the user and group `owner`. A request that takes longer than `timeout` fails.
     pub fn new(files: Arc<FileSystem>, owner: (u32, u32), timeout: Duration) -> Self {
         let workers = Workers::new(timeout);
-        Self {
+        Self(Arc::new(Shared {
             files,
             workers,
             owner,
             listings: Mutex::default(),
             next_handle: AtomicU64::new(1),
-        }
+        }))
     }
 
-    /// Runs a request about the file or folder `about` on a worker.
+    /// Runs a request about the file or folder `about` on a worker, which then passes the result to `answer`.
     fn run<R: Send + 'static>(
         &self,
         about: INodeNo,
         request: impl FnOnce(&FileSystem) -> Result<R, FsError> + Send + 'static,
-    ) -> Result<R, FsError> {
-        let files = Arc::clone(&self.files);
-        let answer = self.workers.run(move || request(&files));
-        answer.map_err(|refusal| match refusal {
-            // The file system does not know about these failures.
-            FsError::TimedOut | FsError::Panicked => self.files.complain(about.0, refusal),
-            other => other,
-        })
+        answer: impl FnOnce(&Shared, Result<R, FsError>) + Send + 'static,
+    ) {
+        let (files, shared) = (Arc::clone(&self.0.files), Arc::clone(&self.0));
+        let answer = move |result: Result<R, FsError>| {
+            let result = result.map_err(|refusal| match refusal {
+                // The file system does not know about these failures.
+                FsError::TimedOut | FsError::Panicked => shared.files.complain(about.0, refusal),
+                other => other,
+            });
+            answer(&shared, result);
+        };
+        self.0.workers.run(move || request(&files), answer);
     }
+}
 
+impl Shared {
     fn stat(&self, a: Attributes) -> FileAttr {
         let time = SystemTime::UNIX_EPOCH
             .checked_add(Duration::from_millis(a.modified_ms))
@@ -115,11 +125,12 @@ impl Filesystem for Adapter {
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let name = name.to_owned();
-        match self.run(parent, move |files| files.lookup(parent.0, &name)) {
+        let request = move |files: &FileSystem| files.lookup(parent.0, &name);
+        self.run(parent, request, |shared, found| match found {
             Ok(found) => reply.entry_with_ttls(
-                &self.attr_ttl(found),
-                &self.files.ttl(),
-                &self.stat(found),
+                &shared.attr_ttl(found),
+                &shared.files.ttl(),
+                &shared.stat(found),
                 Generation(0),
             ),
             // Inode 0 is a negative entry, which the kernel may cache.
@@ -131,25 +142,26 @@ impl Filesystem for Adapter {
                     file_type: FileType::File,
                     modified_ms: 0,
                 };
-                reply.entry(&self.files.ttl(), &self.stat(none), Generation(0));
+                reply.entry(&shared.files.ttl(), &shared.stat(none), Generation(0));
             }
             Err(refusal) => reply.error(errno(&refusal)),
-        }
+        });
     }
 
     fn forget(&self, _: &Request, ino: INodeNo, times: u64) {
-        self.files.forget(ino.0, times);
+        self.0.files.forget(ino.0, times);
     }
 
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        match self.run(ino, move |files| files.attributes(ino.0)) {
-            Ok(found) => reply.attr(&self.attr_ttl(found), &self.stat(found)),
+        let request = move |files: &FileSystem| files.attributes(ino.0);
+        self.run(ino, request, |shared, found| match found {
+            Ok(found) => reply.attr(&shared.attr_ttl(found), &shared.stat(found)),
             Err(refusal) => reply.error(errno(&refusal)),
-        }
+        });
     }
 
     fn readlink(&self, _: &Request, ino: INodeNo, reply: ReplyData) {
-        match self.files.read_link(ino.0) {
+        match self.0.files.read_link(ino.0) {
             Ok(target) => reply.data(target.as_bytes()),
             Err(refusal) => reply.error(errno(&refusal)),
         }
@@ -157,7 +169,7 @@ impl Filesystem for Adapter {
 
     fn open(&self, _: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         let opened = if flags.acc_mode() == fuser::OpenAccMode::O_RDONLY {
-            self.files.open(ino.0)
+            self.0.files.open(ino.0)
         } else {
             Err(FsError::ReadOnly)
         };
@@ -179,10 +191,11 @@ impl Filesystem for Adapter {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        match self.run(ino, move |files| files.read(ino.0, offset, size)) {
+        let request = move |files: &FileSystem| files.read(ino.0, offset, size);
+        self.run(ino, request, |_, read| match read {
             Ok(bytes) => reply.data(&bytes),
             Err(refusal) => reply.error(errno(&refusal)),
-        }
+        });
     }
 
     fn release(
@@ -195,23 +208,24 @@ impl Filesystem for Adapter {
         _: bool,
         reply: ReplyEmpty,
     ) {
-        self.files.close(ino.0);
+        self.0.files.close(ino.0);
         reply.ok();
     }
 
     fn opendir(&self, _: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        match self.run(ino, move |files| files.list(ino.0)) {
+        let request = move |files: &FileSystem| files.list(ino.0);
+        self.run(ino, request, |shared, listed| match listed {
             Ok(listing) => {
-                let handle = self.next_handle.fetch_add(1, Ordering::Relaxed);
-                self.listings().insert(handle, Arc::new(listing));
+                let handle = shared.next_handle.fetch_add(1, Ordering::Relaxed);
+                shared.listings().insert(handle, Arc::new(listing));
                 reply.opened(FileHandle(handle), FopenFlags::empty());
             }
             Err(refusal) => reply.error(errno(&refusal)),
-        }
+        });
     }
 
     fn readdir(&self, _: &Request, ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
-        let Some(listing) = self.listings().get(&handle.0).cloned() else {
+        let Some(listing) = self.0.listings().get(&handle.0).cloned() else {
             return reply.error(errno(&FsError::Stale));
         };
         // The kernel resolves the parent itself.
@@ -229,7 +243,7 @@ impl Filesystem for Adapter {
     }
 
     fn releasedir(&self, _: &Request, _: INodeNo, handle: FileHandle, _: OpenFlags, reply: ReplyEmpty) {
-        self.listings().remove(&handle.0);
+        self.0.listings().remove(&handle.0);
         reply.ok();
     }
 
@@ -239,14 +253,14 @@ impl Filesystem for Adapter {
     }
 
     fn getxattr(&self, _: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
-        match self.files.xattr(ino.0, name) {
+        match self.0.files.xattr(ino.0, name) {
             Ok(value) => sized(reply, size, value.as_bytes()),
             Err(refusal) => reply.error(errno(&refusal)),
         }
     }
 
     fn listxattr(&self, _: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
-        match self.files.xattrs(ino.0) {
+        match self.0.files.xattrs(ino.0) {
             Ok(all) => sized(
                 reply,
                 size,

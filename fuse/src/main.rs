@@ -75,8 +75,8 @@ struct Args {
     /// Show new writes after at most this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = ttl)]
     ttl: f64,
-    /// Fail a read that takes longer than this many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 120.0, value_parser = timeout)]
+    /// Fail a request that takes longer than this many seconds. The mount goes on with it, so that a later try may succeed
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = timeout)]
     timeout: f64,
     /// Append read errors to this file [default: standard error, or none in the background]
     #[arg(long, value_name = "FILE")]
@@ -207,8 +207,8 @@ fn serve(
     };
     let mut config = fuser::Config::default();
     config.acl = acl;
-    // The number of concurrent requests; these threads only wait for workers.
-    config.n_threads = Some(16);
+    // They only hand out requests to workers.
+    config.n_threads = Some(4);
     config.clone_fd = true;
     let session =
         Session::from_fd(adapter, fd, acl, config).context("the kernel's FUSE protocol version is not supported")?;
