@@ -2,6 +2,7 @@
 
 mod chunks;
 mod facts;
+mod opened;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
+use self::opened::{Object, Seen};
 use super::chunk::ZarrChunk;
 use super::contents::Contents;
 use super::encode::Format;
@@ -30,8 +32,6 @@ use crate::sort::sort_by;
 
 /// The largest number of cached cell counts of sparse slices.
 const COUNTS_MAX: usize = 1 << 16;
-/// The largest number of cached arrays and folders in other time windows than the view's.
-const OTHERS_MAX: usize = 64;
 
 /// The source of a view.
 #[derive(Debug, Clone)]
@@ -83,24 +83,6 @@ pub struct View {
     contents: Contents,
     /// The number of cells of sparse slices, by id.
     counts: Mutex<HashMap<u64, u64>>,
-}
-
-/// Objects opened since the last [`View::refresh`].
-#[derive(Debug)]
-struct Seen {
-    /// The window of names without a time.
-    window: Window,
-    /// Arrays and folders by path and window.
-    objects: HashMap<(String, Window), Arc<Object>>,
-    /// Whether the store was invalidated since the last refresh.
-    is_renewed: bool,
-}
-
-/// An array or folder in the store.
-#[derive(Debug)]
-enum Object {
-    Array(Snapshot),
-    Folder(Arc<Folder>),
 }
 
 /// What to do with a link at the end of a path.
@@ -472,60 +454,10 @@ impl View {
     }
 }
 
-impl Seen {
-    fn new(source: &Source, now_ms: u64, is_renewed: bool) -> Self {
-        let window = source.options.window;
-        Self {
-            window: if window == Window::ALL {
-                Window::at(now_ms)
-            } else {
-                window
-            },
-            objects: HashMap::new(),
-            is_renewed,
-        }
-    }
-
-    /// Caches an object, and evicts other windows if there are too many.
-    fn keep(&mut self, key: (String, Window), object: Arc<Object>) {
-        let own = self.window;
-        if self.objects.keys().filter(|k| k.1 != own).count() >= OTHERS_MAX {
-            self.objects.retain(|k, _| k.1 == own);
-        }
-        self.objects.insert(key, object);
-    }
-}
-
 async fn enumerations(array: &Array) -> Result<Vec<Enumeration>> {
     let mut found = Vec::new();
     for reference in &array.schema().enumerations {
         found.push(Enumeration::clone(&*array.enumeration(&reference.name).await?));
     }
     Ok(found)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_number_of_cached_windows_is_limited() {
-        let source = Source {
-            context: Context::memory(),
-            url: String::new(),
-            path: String::new(),
-            options: OpenOptions::default(),
-            name: String::new(),
-        };
-        let mut seen = Seen::new(&source, 5000, true);
-        let folder = || Arc::new(Object::Folder(Arc::default()));
-        let own = ("a".to_owned(), seen.window);
-        seen.keep(own.clone(), folder());
-        for time in 0..1000 {
-            let other = ("a".to_owned(), Window::at(time));
-            seen.keep(other.clone(), folder());
-            assert!(seen.objects.contains_key(&other) && seen.objects.contains_key(&own));
-            assert!(seen.objects.len() <= 1 + OTHERS_MAX);
-        }
-    }
 }
