@@ -294,7 +294,7 @@ fn json_and_dry_runs() {
     );
     assert_eq!(before, after, "a dry run changes something");
     assert!(!shell.path("b").exists());
-    shell.file("schema.json", &shell.ok("schema a"));
+    shell.file("schema.json", shell.ok("schema a"));
     check(
         expect_file!["snapshots/json.txt"],
         &shell,
