@@ -135,6 +135,10 @@ impl RawArray {
     /// Reads a box: `{columns, shape, single, cells}`. The shape has every dimension. `single` says, for each
     /// dimension, whether one coordinate was selected. If `out` is given, it receives the bytes of the only column.
     /// `selection` may also be ranges; the result then has no `single`. Reads of the store pass on `reader`.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "JavaScript passes options one by one, so that workers can send them"
+    )]
     pub async fn get(
         &self,
         selection: String,
