@@ -11,7 +11,7 @@ const number: Check = ["a number", (value) => typeof value === "number" && !Numb
 const has = (takes: string, method: string): Check => [takes, (value) => isObject(value) && typeof (value as Record<string, unknown>)[method] === "function"];
 const store = has("a store: an object with `get`", "get");
 
-/** What options and arguments take, by name. Options that are not here are checked where they are used. */
+/** The accepted values of options and arguments, by name. Options that are not here are checked where they are used. */
 const TAKES: Readonly<Record<string, Check>> = {
   array: ["an open array", (value) => isObject(value) && isObject((value as { raw?: unknown }).raw)],
   attrs: texts,

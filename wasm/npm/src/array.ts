@@ -241,7 +241,7 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
   }
 
   /**
-   * What a read of a selection would request: the byte ranges, and how many tiles they are of. Reads metadata of
+   * Plans a read of a selection: the byte ranges that it would request, and the number of tiles. Reads metadata of
    * fragments, but no tiles. Attributes of sparse tiles are requested only if the coordinates of some cell match.
    */
   async explain(selection?: Selection | Ranges, options: PlanOptions = {}): Promise<ReadPlan> {

@@ -19,7 +19,7 @@ export function watch(heard: (bytes: number) => void): { call: number; stop(): v
   return { call, stop: () => watchers.delete(call) };
 }
 
-/** What the engine is told about a read. */
+/** Options of a read for the engine. */
 export function readerOf(priority: Priority = "high"): Reader | undefined {
   if (priority === "high") return undefined;
   if (priority === "low") return { low: true };

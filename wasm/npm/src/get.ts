@@ -122,7 +122,7 @@ export async function get(array: TileArray, selection?: Selection, options: GetO
   return first[1];
 }
 
-/** What to read. */
+/** The data to read. */
 interface Read { array: TileArray; selection: Selection | undefined; named: string[] | undefined; order: Order }
 
 /** Reads a selection at once. */

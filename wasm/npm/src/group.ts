@@ -7,7 +7,7 @@ import { HttpStore } from "./http.js";
 import type { Store } from "./store.js";
 import type { Fields, Value } from "./values.js";
 
-/** What to open: an array, a group, or whichever there is. */
+/** The kind to open: an array, a group, or either. */
 export type Kind = "array" | "group" | "any";
 
 /** A member of a group. */

@@ -217,7 +217,7 @@ export class HttpStore implements Store {
     const base = /^((?:.*\/)?)__[^/]+\/$/.exec(folder)?.[1];
     if (base === undefined) this.deepList = { base: folder, answered: new Set(), page: new SingleFlight(true), folders: new SingleFlight(true) };
     const deep = this.deepList;
-    // A second listing of the same folder asks for what is new.
+    // A second listing of the same folder requests it again.
     if (deep?.base !== (base ?? folder) || deep.answered.has(folder)) return this.listPages(bucket, folder, signal);
     deep.answered.add(folder);
     const page = await deep.page.join("", signal, async (signal) => this.deepPage(bucket, deep.base, signal));

@@ -39,7 +39,7 @@ export interface PlannedTile {
   readonly bytes: number;
 }
 
-/** What a read would request. */
+/** The requests of a read, before it runs. */
 export interface ReadPlan {
   /** The byte ranges that are not in the cache of tiles. */
   readonly requests: readonly PlannedRequest[];

@@ -4,11 +4,11 @@ import type { Priority } from "./store.js";
 
 /** How far a read is. */
 export interface Progress {
-  /** What has arrived. */
+  /** The amount that has arrived. */
   readonly loaded: number;
-  /** What the read needs. */
+  /** The amount that the read needs. */
   readonly total: number;
-  /** Bytes as they are stored. What comes from a cache counts as loaded at once. */
+  /** Bytes as they are stored. Cached bytes count as loaded at once. */
   readonly unit: "bytes";
 }
 
