@@ -12,12 +12,12 @@ const WHY = {
   ready: "The engine that reads is one WebAssembly file of half a megabyte. zarrita loads its codec with the first chunk, which is part of its first window; geotiff.js and hyparquet are small programs.",
   open: "Both take one request or two. The manifest of TileDB also has the places of all tiles, which open parses; a Zarr array has one small file of metadata, and Parquet its footer.",
   window: "Without a manifest, a listing and the footers of the fragments come before the first tile.",
-  revisit: "Both decode the tiles again from kept bytes.",
+  revisit: "Both have the bytes, and neither requests anything.",
   pixel: "Both fetch one tile or chunk.",
-  random: "Each pixel is a read of its own, which decodes its tile again; there is no selection by lists of coordinates yet.",
+  random: "Each pixel is a read of its own here, for every library.",
   whole: "Hyperslab fetches up to 4 MB in one request, and decodes the tiles of a request when all of it is there. zarrita decodes each chunk when it arrives, so that decoding and the network overlap more.",
   scrub: "Requests are aborted with their reads, so the tiles that windows share are fetched again.",
-  box: "",
+  box: "Both read the tiles or pages that the box touches.",
 };
 
 const groups = new Map();
