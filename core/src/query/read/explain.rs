@@ -29,7 +29,7 @@ const TILES_MAX: usize = 1 << 20;
 pub struct ReadPlan {
     /// The byte ranges that would be requested, neighbours merged. Tiles in the cache of decoded tiles need none. Of
     /// sparse tiles, these are all that may be needed: attributes are requested only if the coordinates of some cell
-    /// match.
+    /// match. On a local disk, tiles are read while they are decoded, and most are not listed.
     pub requests: Vec<PlannedRequest>,
     /// The tiles that hold selected cells, whether they are cached or not.
     pub tiles: Vec<PlannedTile>,
