@@ -125,6 +125,9 @@ test("reads that end early leave no objects in the workers", async () => {
   try {
     const array = await open(await filled(), { pool });
     const made = () => pool.workers.reduce((sum, lane) => sum + lane.has.size, 0);
+    // Each worker opens the array with its first read.
+    await Promise.all([1, 2, 3, 4].map(() => query(array).columns()));
+    assert.ok(pool.workers.every((lane) => lane.has.size > 0));
     const before = made();
     for (let i = 0; i < 10; i += 1) {
       const controller = new AbortController();
