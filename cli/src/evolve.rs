@@ -134,7 +134,7 @@ fn attribute(text: &str) -> Result<Attribute> {
         .context("write NAME:TYPE, as in speed:float32, words:string_utf8[], or JSON")?;
     ensure!(
         !name.trim().is_empty(),
-        r#"'{text}' names no attribute; write NAME:TYPE, or, for one without a name, {{"name": "", "type": "{kind}"}}"#
+        r#"the name before ':' is empty in '{text}'; write NAME:TYPE, or for the unnamed attribute {{"name": "", "type": "{kind}"}}"#
     );
     let (kind, nullable) = kind.strip_suffix('?').map_or((kind, false), |k| (k, true));
     let (kind, cell) = match kind.strip_suffix(']').and_then(|k| k.split_once('[')) {
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(attribute("words:string_utf8").unwrap().cell, CellCount::Var);
         assert!(attribute("speed").is_err() && attribute("speed:fast").is_err());
         let nameless = attribute(":int32").unwrap_err().to_string();
-        let asked_for = attribute(nameless.split_once("without a name, ").unwrap().1).unwrap();
+        let asked_for = attribute(nameless.split_once("unnamed attribute ").unwrap().1).unwrap();
         assert_eq!((asked_for.name.as_str(), asked_for.datatype), ("", Datatype::Int32));
     }
 }

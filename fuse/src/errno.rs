@@ -57,7 +57,7 @@ impl std::fmt::Display for FsError {
             Self::NoAttribute => f.write_str("no such extended attribute"),
             Self::NameTooLong => f.write_str("the name is too long"),
             Self::ReadOnly => f.write_str("the file system is read-only"),
-            Self::TimedOut => f.write_str("timed out; --timeout sets the limit"),
+            Self::TimedOut => f.write_str("timed out; try again, or mount with a larger --timeout"),
             Self::Panicked => f.write_str("internal error; please report it"),
             Self::Engine(error) | Self::Unreadable(error) if error.wants_key() => {
                 write!(f, "{error}; pass the key with --key-file")

@@ -75,7 +75,7 @@ struct Args {
     /// Show new writes after at most this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = ttl)]
     ttl: f64,
-    /// Fail a request that takes longer than this many seconds. The mount goes on with it, so that a later try may succeed
+    /// Fail requests that take longer than this many seconds. Their work continues, so that a later try may succeed
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = timeout)]
     timeout: f64,
     /// Append read errors to this file [default: standard error, or none in the background]
@@ -207,7 +207,7 @@ fn serve(
     };
     let mut config = fuser::Config::default();
     config.acl = acl;
-    // They only hand out requests to workers.
+    // These threads only pass requests to the workers.
     config.n_threads = Some(4);
     config.clone_fd = true;
     let session =

@@ -23,7 +23,7 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// An empty pool. Each job is answered after `timeout` at the latest.
+    /// An empty pool. Each job is answered within `timeout`.
     pub fn new(timeout: Duration) -> Self {
         Self {
             idle: Arc::default(),
@@ -98,9 +98,9 @@ impl std::fmt::Debug for Workers {
 }
 
 /// Takes the first result; later ones are ignored.
-struct Answer<R>(Arc<Mutex<Option<Receiver<R>>>>);
+struct Answer<R>(Arc<Mutex<Option<Callback<R>>>>);
 
-type Receiver<R> = Box<dyn FnOnce(Result<R, FsError>) + Send>;
+type Callback<R> = Box<dyn FnOnce(Result<R, FsError>) + Send>;
 
 impl<R> Answer<R> {
     fn new(answer: impl FnOnce(Result<R, FsError>) + Send + 'static) -> Self {

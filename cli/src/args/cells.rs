@@ -123,7 +123,7 @@ pub(crate) struct Write {
     /// without commas]
     #[arg(long, value_name = "CHAR", value_parser = crate::input::separator)]
     pub(crate) separator: Option<u8>,
-    /// Print JSON
+    /// Print the array and the new fragment as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -108,7 +108,7 @@ pub(crate) struct Overviews {
     /// Shrink each axis by these factors, with one copy for each
     #[arg(long, value_name = "N,N", value_delimiter = ',', default_value = "4,16")]
     pub(crate) factors: Vec<u64>,
-    /// Print JSON
+    /// Print the copies and their factors as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

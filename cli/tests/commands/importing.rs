@@ -347,7 +347,7 @@ fn lists_accept_quoted_names_with_commas() {
         &shell,
         "evolve a --add-attr ' :int8'",
         2,
-        &["--add-attr", "names no attribute"],
+        &["--add-attr", "the name before"],
     );
 }
 

@@ -29,8 +29,14 @@ fn main() -> anyhow::Result<()> {
 fn reference(package: &Path, folder: &Path) -> anyhow::Result<()> {
     let mut typedoc = Command::new("node");
     typedoc.arg("node_modules/typedoc/bin/typedoc").arg("--out").arg(folder);
-    let status = typedoc.current_dir(package).status().context("cannot run node; install Node 20 or later")?;
-    anyhow::ensure!(status.success(), "the reference of the npm package has errors; see above");
+    let status = typedoc
+        .current_dir(package)
+        .status()
+        .context("cannot run node; install Node 20 or later")?;
+    anyhow::ensure!(
+        status.success(),
+        "the reference of the npm package has errors; see above"
+    );
     Ok(())
 }
 

@@ -18,7 +18,7 @@ use crate::vfs::ReadAt;
 
 /// A tile is read whole if the wanted cells span at least one byte in this many.
 const FEW: u64 = 4;
-/// Whether decoded tiles are cached if most of their cells are wanted. Views in web pages draw the same tiles again.
+/// Whether tiles of which at least a part is wanted ([`FEW`]) are cached after decoding. Views in web pages draw the same tiles again.
 const KEEPS_TILES: bool = cfg!(target_family = "wasm");
 /// Chunks that claim to be larger are left to the decoder of whole tiles, which does not trust stored sizes.
 const CHUNK_BYTES_MAX: u32 = 16 << 20;
@@ -83,7 +83,7 @@ pub(crate) fn copy_pieces(
     }
 }
 
-/// Whether to decode and cache a whole tile: if it has filters, fits in the cache, and most of it is wanted.
+/// Whether to decode and cache a whole tile: if it has filters, fits in the cache, and at least a quarter of it is wanted.
 fn is_kept(tile: &LocatedTile, buffer: Buffer, pieces: &[OutputPiece<'_>], d: &Decoding) -> bool {
     let Ok(stored) = Stored::new(tile, buffer, d) else {
         return false;
