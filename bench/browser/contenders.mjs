@@ -1,6 +1,6 @@
 // What is compared: a reader, its options, and what it reads. `shown` is its name on the page.
 const manifest = { listing: "manifest" };
-const nginx = { listing: "json" };
+const nginx = { listing: "index" };
 
 export const DENSE = [
   ...[1, 10, 100].map((fragments) => [fragments, `${fragments} ${fragments === 1 ? "fragment" : "fragments"}`]).flatMap(([fragments, counted]) => [

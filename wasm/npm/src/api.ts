@@ -2,7 +2,7 @@ export { init, type Part, type WasmFile, type WasmInput, type WasmSource, type W
 export { HyperslabError, isHyperslabError, type ErrorCode } from "./errors.js";
 export { MemoryStore, type Store, type Priority, type StoreEntry, type StoreOptions } from "./store.js";
 export { DirectoryStore, OpfsStore } from "./directory.js";
-export { HttpStore, type HttpOptions, type Listing, type RequestEvent, type Signature, type SignedRequest } from "./http.js";
+export { HttpStore, type HttpOptions, type Listing, type RequestEvent, type RequestToSign, type Signature } from "./http.js";
 export {
   TileArray,
   type Attr, type CallOptions, type CoordinateOf, type Dim, type DimOf, type Extreme, type FragmentInfo, type Pooled, type StoredField, type StoredSchema, type Timestamp, type OpenOptions,

@@ -16,7 +16,7 @@ const TAKES: Readonly<Record<string, Check>> = {
   array: ["an open array", (value) => isObject(value) && isObject((value as { raw?: unknown }).raw)],
   attrs: texts,
   batchBytes: number,
-  cacheBytes: number,
+  tileCacheBytes: number,
   changes: object,
   data: object,
   depth: number,

@@ -1,6 +1,6 @@
 import { check } from "./arguments.js";
 import { RawStore } from "./core.js";
-import { Bridge } from "./bridge.js";
+import { Bridge, readOnly } from "./bridge.js";
 import { call, init, toHyperslabError } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { record } from "./exact.js";
@@ -32,7 +32,7 @@ export interface OpenOptions extends CallOptions {
    * The size of the cache of decoded tiles, in bytes. The arrays of a store share it, and the first call for the store
    * sets it. Default: 32 MiB. Workers of a pool share it out.
    */
-  cacheBytes?: number;
+  tileCacheBytes?: number;
   /** Called for every request, if the array is opened by URL. */
   onRequest?: (event: RequestEvent) => void;
   /** Workers that read the array: a `Pool` from `hyperslab/pool`. */
@@ -44,7 +44,7 @@ export interface OpenOptions extends CallOptions {
 /** Runs the engine in workers. */
 export interface Pooled {
   /** @internal */
-  engine(store: Store, cacheBytes: number): Engine;
+  engine(store: Store, tileCacheBytes: number): Engine;
 }
 
 /** A coordinate of a dimension of the type `T`: bigint for 64-bit integers, dates and times. */
@@ -126,7 +126,7 @@ export interface StoredSchema {
 }
 
 /**
- * A snapshot of an array. Changes that are made with it show in it at once, unless it is open as of a time. To see other
+ * A snapshot of an array. It shows the changes that are made with it, unless it is open as of a time. To see other
  * writes, use {@link TileArray.at} or `open`.
  */
 export class TileArray<A extends object = Fields, D extends object = Fields> {
@@ -175,7 +175,7 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
     if (this.isFixed && name === undefined) return undefined;
     const mine = (this.rereads.begun += 1);
     try {
-      const raw = await call(undefined, () => (this.isFixed ? this.raw.at(time, time) : this.raw.at(0, Math.max(time, Date.now()))));
+      const raw = await within(this.store, undefined, () => (this.isFixed ? this.raw.at(time, time) : this.raw.at(0, Math.max(time, Date.now()))));
       // Of reads that overlap, the one that began last has seen the changes of all.
       if (!this.isFixed && mine > this.rereads.shown) {
         this.rereads.shown = mine;
@@ -184,7 +184,8 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
       return this.fragmentsOf(raw).find((fragment) => fragment.name === name);
     } catch (error) {
       const { code = "Io", message } = error as HyperslabError;
-      throw new HyperslabError(code, `the array was changed, so do not repeat the call, but reading it again failed: ${message}; open the array again`, { cause: error });
+      const made = name === undefined ? "" : ` by the fragment ${name}`;
+      throw new HyperslabError(code, `the array was changed${made}, so do not repeat the call, but reading it again failed: ${message}; open the array again`, { cause: error });
     }
   }
 
@@ -193,7 +194,7 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
     const [start, end] = timeRange(options.at);
     const { pool, signal } = options;
     const key = keyOf(options.key);
-    const raw = await within(store, signal, async (aborted) => engineOf(store, pool, options.cacheBytes).open(path, start, end, key, aborted));
+    const raw = await within(store, signal, async (aborted) => engineOf(store, pool, options.tileCacheBytes).open(path, start, end, key, aborted));
     return new TileArray<A>(raw, store, path, key, pool, options.at !== undefined);
   }
 
@@ -215,7 +216,7 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
   async at(at: Timestamp | readonly [Timestamp, Timestamp], options: CallOptions = {}): Promise<TileArray<A, D>> {
     check({ options });
     const [start, end] = timeRange(at);
-    const raw = await call(options.signal, (aborted) => this.raw.at(start, end, aborted));
+    const raw = await within(this.store, options.signal, async (aborted) => this.raw.at(start, end, aborted));
     return new TileArray(raw, this.store, this.path, this.key, this.pool, true);
   }
 
@@ -258,7 +259,7 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
   /** The metadata, by key. */
   async meta(options: CallOptions = {}): Promise<Record<string, Value>> {
     check({ options });
-    return metadataOf(await call(options.signal, (aborted) => this.raw.metadata(aborted)));
+    return metadataOf(await within(this.store, options.signal, async (aborted) => this.raw.metadata(aborted)));
   }
 
   /** The cells of a column whose integers are indices into an enumeration, as the values themselves. Indices without a value are `null`. */
@@ -269,7 +270,7 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
 
   /** The values of an enumeration, by the name of the enumeration or of an attribute. */
   async enumeration(name: string): Promise<Column> {
-    return new Column(await call(undefined, () => this.raw.enumeration(name)) as RawColumn);
+    return new Column(await within(this.store, undefined, () => this.raw.enumeration(name)) as RawColumn);
   }
 
   private ranges(found: readonly RawRange[]): (readonly [Extreme, Extreme])[] {
@@ -298,15 +299,22 @@ export function storeOf(source: string | URL | Store, options: Pick<OpenOptions,
   return new HttpStore(source, { ...options.http, ...(onRequest ? { onRequest } : {}) });
 }
 
+/** The store to write to. Refuses a read-only one before anything is read. @internal */
+export function writableStoreOf(place: string | URL | Store): Store {
+  const store = storeOf(place);
+  if (store.set) return store;
+  throw store instanceof HttpStore ? readOnly(`${store.shownUrl}: HTTP servers are`) : readOnly();
+}
+
 const raws = new WeakMap<Store, RawStore>();
 
 /** The default size of the cache of decoded tiles of a store, in bytes. */
-const CACHE_BYTES = 32 * 2 ** 20;
+const TILE_CACHE_BYTES = 32 * 2 ** 20;
 
 /** The engine that reads a store, in this thread or in workers. @internal */
-export function engineOf(store: Store, pool: Pooled | undefined, cacheBytes = CACHE_BYTES): Engine {
-  if (!(Number.isFinite(cacheBytes) && cacheBytes >= 0)) throw new HyperslabError("InvalidArgument", `cacheBytes must be a number of bytes, not ${String(cacheBytes)}`);
-  return pool?.engine(store, cacheBytes) ?? rawStore(store, cacheBytes);
+export function engineOf(store: Store, pool: Pooled | undefined, tileCacheBytes = TILE_CACHE_BYTES): Engine {
+  if (!(Number.isFinite(tileCacheBytes) && tileCacheBytes >= 0)) throw new HyperslabError("InvalidArgument", `the option 'tileCacheBytes' must be a number of bytes, not ${String(tileCacheBytes)}`);
+  return pool?.engine(store, tileCacheBytes) ?? rawStore(store, tileCacheBytes);
 }
 
 /** The URL of the store's root, which group members may start with; empty if unknown. @internal */
@@ -322,10 +330,10 @@ export function believesManifest(store: Store): boolean {
 }
 
 /** The engine's store. There is one per store, so its arrays share a cache. @internal */
-export function rawStore(store: Store, cacheBytes = CACHE_BYTES): RawStore {
+export function rawStore(store: Store, tileCacheBytes = TILE_CACHE_BYTES): RawStore {
   let raw = raws.get(store);
   if (!raw) {
-    raw = new RawStore(new Bridge(store) as never, urlOf(store), believesManifest(store), cacheBytes);
+    raw = new RawStore(new Bridge(store) as never, urlOf(store), believesManifest(store), tileCacheBytes);
     raws.set(store, raw);
   }
   return raw;

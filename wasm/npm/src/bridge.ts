@@ -126,6 +126,7 @@ function childOf(prefix: string, { key, size, dir }: StoreEntry): Child | undefi
   return below.length > 0 || dir ? { name, dir: true } : { name, dir: false, size };
 }
 
-function readOnly(): HyperslabError {
-  return new HyperslabError("Unsupported", "the store is read-only; use one with `set` and `delete`, such as MemoryStore");
+/** The error of a change to a store without `set` or `delete`. */
+export function readOnly(what = "the store is"): HyperslabError {
+  return new HyperslabError("Unsupported", `${what} read-only; use a store with \`set\` and \`delete\`, such as MemoryStore`);
 }

@@ -33,7 +33,7 @@ export class DirectoryStore implements Store {
     return new DirectoryStore(folder as FileSystemDirectoryHandle);
   }
 
-  /** The files of an `<input type=file webkitdirectory>`, read-only. Works in every browser. */
+  /** The files of an `<input type=file webkitdirectory>`, read-only. Works in desktop browsers. */
   static fromFiles(files: Iterable<File>): Store {
     // The first part of each path is the name of the chosen folder.
     const byKey = new Map(Array.from(files, (file) => [file.webkitRelativePath.split("/").slice(1).join("/"), file] as const));
@@ -70,7 +70,7 @@ export class DirectoryStore implements Store {
     return found;
   }
 
-  /** Writes a file atomically. */
+  /** Writes a file atomically. Fails with the code `Unsupported` in browsers without `createWritable`, such as Safari before 26. */
   async set(key: string, content: Uint8Array, options?: StoreOptions & { ifNoneMatch?: "*" }): Promise<void> {
     await fill(await this.createWritable(key, options), content);
   }
@@ -82,8 +82,13 @@ export class DirectoryStore implements Store {
     // In the root, because other TileDB readers expect only their own files in an array's folders.
     const temporary = `.hyperslab-${crypto.randomUUID()}.tmp`;
     const made: Movable = await this.root.getFileHandle(temporary, { create: true });
-    const out = await made.createWritable();
     const remove = async () => void (await ifPresent(this.root.removeEntry(temporary)));
+    // Safari before 26 has no such method.
+    if (!("createWritable" in made)) {
+      await remove();
+      throw unsupported("write files to folders or to the page's own storage; write to a MemoryStore");
+    }
+    const out = await made.createWritable();
     const place = async () => {
       if (options?.ifNoneMatch && (await ifPresent(folder.getFileHandle(name)))) {
         throw new HyperslabError("AlreadyExists", `${key}: already exists`);

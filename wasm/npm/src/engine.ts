@@ -12,12 +12,13 @@ export type WasmInput = string | URL | Request | Response | BufferSource | WebAs
 export type WasmSource = WasmInput | Promise<WasmInput>;
 
 /**
- * The parts of the engine. Each is a file that is loaded when it is first needed.
+ * The parts of the engine. Each is a file that is loaded when it is first needed. Calls of `write` and `view` also load
+ * `more` and `codecs`.
  * - `core` reads arrays.
  * - `write` creates, writes, deletes, consolidates and vacuums.
- * - `view` is for `mount` and `asZarrita`.
+ * - `view` is for `mount`, `asZarrita` and `respond`.
  * - `codecs` has the filters bzip2, WebP and dictionary, and encryption.
- * - `more` has groups, counts and selections as text.
+ * - `more` has groups, counts, plans of reads and selections as text.
  */
 export type Part = "core" | "write" | "view" | "codecs" | "more";
 
@@ -157,5 +158,8 @@ export async function call<T>(signal: AbortSignal | undefined, work: (aborted?: 
 /** Converts an error of the engine to a {@link HyperslabError}. */
 export function toHyperslabError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof HyperslabError || error.name !== "HyperslabError") return error;
-  return new HyperslabError((error as Error & { code: ErrorCode }).code, error.message, { cause: error });
+  const { code } = error as Error & { code: ErrorCode };
+  // The code says it too.
+  const message = code === "NotFound" ? error.message.replace(": not found: ", ": ") : error.message;
+  return new HyperslabError(code, message, { cause: error });
 }

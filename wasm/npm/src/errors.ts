@@ -1,6 +1,7 @@
 /**
  * The kind of an error. These codes are stable.
- * - `NotFound`, `AlreadyExists`: of an array, a group, a file or a field.
+ * - `NotFound`: there is no such array, group, member, enumeration or file.
+ * - `AlreadyExists`: the array, the group or the file exists.
  * - `Corrupt`, `UnsupportedVersion`: a file has invalid content, or a format version that this release does not read.
  * - `Unsupported`: the browser, the store or the array cannot do this.
  * - `Key`: the encryption key is missing or wrong.

@@ -10,7 +10,7 @@ import { progressing, type Progress } from "./progress.js";
 import { boxJson, clamped, selectionJson, type Selection } from "./select.js";
 import { fewAtOnce, slabsOf, type Slabs } from "./slabs.js";
 import type { Priority } from "./store.js";
-import { arrayOf, Column, type ArrayOf, type DataType, type RawColumn, type TypedArray, type TypeOf, type ValueOf } from "./values.js";
+import { arrayOf, Column, withArticle, type ArrayOf, type DataType, type RawColumn, type TypedArray, type TypeOf, type ValueOf } from "./values.js";
 
 /** The order of cells in a box: row-major (the first index varies slowest) or column-major. */
 export type Order = "row" | "col";
@@ -43,7 +43,7 @@ export interface Chunk<T extends DataType = DataType> {
 
 /** The options of {@link get}. */
 export interface GetOptions extends CallOptions {
-  /** `"low"`: the read waits while other reads of the store run. Default: `"high"`. */
+  /** `"low"`: from an `HttpStore`, the read waits while other reads of the store run. Default: `"high"`. */
   priority?: Priority;
   /** The attributes or dimensions to read. One name gives a chunk, a list gives a record of chunks. Default: the only attribute. */
   attrs?: string | readonly string[];
@@ -208,7 +208,7 @@ function fits(out: TypedArray, { attrs, dims }: TileArray, names: readonly strin
   const other = (named.length > 0 ? named : attrs).find(({ type }) => !(out instanceof arrayOf(type)));
   if (!other) return;
   const Typed = arrayOf(other.type).name;
-  throw new HyperslabError("InvalidArgument", `'out' must have the type ${other.type}: give a ${Typed}, not a ${out.constructor.name}, or name the attribute in 'attrs'`);
+  throw new HyperslabError("InvalidArgument", `'out' must have the type ${other.type}: give ${withArticle(Typed)}, not ${withArticle(out.constructor.name)}, or name the attribute in 'attrs'`);
 }
 
 function chunk(raw: RawColumn, result: RawResult, order: Order, out?: TypedArray): Chunk {

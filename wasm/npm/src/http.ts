@@ -20,7 +20,7 @@ export interface RequestEvent {
 }
 
 /** A request to sign. */
-export interface SignedRequest {
+export interface RequestToSign {
   /** The method of the request. */
   method: "GET";
   /** The value of its `Range` header. */
@@ -34,6 +34,7 @@ export type Signature = string | URL | HeadersInit;
 
 /** How an {@link HttpStore} finds files; see {@link HttpOptions.listing}. */
 export type Listing = "auto" | "manifest" | "index" | "s3" | "gcs";
+const LISTINGS: readonly Listing[] = ["auto", "manifest", "index", "s3", "gcs"];
 
 /** The options of an {@link HttpStore}. */
 export interface HttpOptions {
@@ -43,7 +44,7 @@ export interface HttpOptions {
    * Signs a request just before it is sent, listings and repeated requests too: returns the URL to request, or headers to
    * add. It gets the URL of the file or the listing, which errors and `onRequest` show.
    */
-  sign?: (url: string, request: SignedRequest) => Signature | Promise<Signature>;
+  sign?: (url: string, request: RequestToSign) => Signature | Promise<Signature>;
   /** Headers of every request. Most headers cause a CORS preflight if the server is of another origin. */
   headers?: Record<string, string>;
   /**
@@ -128,6 +129,7 @@ export class HttpStore implements Store {
   constructor(url: string | URL, private readonly options: HttpOptions = {}) {
     this.url = new URL(url, globalThis.location?.href).href;
     this.listing = options.listing ?? "auto";
+    if (!LISTINGS.includes(this.listing)) throw new HyperslabError("InvalidArgument", `the option 'listing' must be ${LISTINGS.join(", ")}, not ${JSON.stringify(this.listing)}`);
     this.bucket = bucketOf(new URL(this.url), this.listing === "s3" || this.listing === "gcs" ? this.listing : undefined);
     this.cache = new RangeCache(options.cacheBytes ?? 32 * 2 ** 20);
     this.gate = new Gate(options.concurrency ?? 16);
@@ -260,8 +262,13 @@ export class HttpStore implements Store {
     return page;
   }
 
+  /** The URL without secrets. @internal */
+  get shownUrl(): string {
+    return redacted(this.url);
+  }
+
   private unlisted(why: string): HyperslabError {
-    return new HyperslabError("NotFound", `no array found at ${redacted(this.url)}: ${why}; if there is one, ${INDEX}`);
+    return new HyperslabError("NotFound", `no array found at ${this.shownUrl}: ${why}; if there is one, ${INDEX}`);
   }
 
   private address(key: string): string {
@@ -288,8 +295,11 @@ export class HttpStore implements Store {
   }
 
   private hidden(url: string, error: TypeError, { isList }: Ask): HyperslabError {
-    const headers = ["Range", ...Object.keys(this.options.headers ?? {})].join(", ");
-    const needed = `"Access-Control-Allow-Origin: ${globalThis.location.origin}" with every response, including 404, and "Access-Control-Allow-Headers: ${headers}"`;
+    // A range needs no permission. Headers that the caller adds do.
+    const { headers = {}, sign } = this.options;
+    const added = [...Object.keys(headers), ...(sign ? ["<headers that `sign` adds>"] : [])].join(", ");
+    const allowed = added && `, and "Access-Control-Allow-Headers: ${added}"`;
+    const needed = `"Access-Control-Allow-Origin: ${globalThis.location.origin}" with every response, including 404${allowed}`;
     return new HyperslabError(isList ? "Unsupported" : "Io", `${redacted(url)}: the server responds, but the browser blocks the response (${error.message}). The likely cause is CORS: the server must send ${needed}`, { cause: error });
   }
 

@@ -32,7 +32,7 @@ export interface Port {
 export interface Facts { attrs: string; dims: string; fragments: string; nonEmptyDomain: string; schema: string; times: string }
 
 /** The properties of a store that a worker needs. */
-export interface StoreFacts { number: number; url: string; believesManifest: boolean; cacheBytes: number }
+export interface StoreFacts { number: number; url: string; believesManifest: boolean; tileCacheBytes: number }
 
 export type Message =
   /** To a worker: a file of the engine, compiled. The core comes first. */

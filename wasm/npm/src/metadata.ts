@@ -1,6 +1,6 @@
 // Writes metadata of arrays and groups, and members of groups.
 import { check } from "./arguments.js";
-import { keyOf, rawStore, seed, storeOf, TileArray, waitUntil, within, writeTimestamp, type Timestamp } from "./array.js";
+import { keyOf, rawStore, seed, TileArray, waitUntil, within, writableStoreOf, writeTimestamp, type Timestamp } from "./array.js";
 import { HyperslabError } from "./errors.js";
 import { refuseRounded } from "./exact.js";
 import type { Store } from "./store.js";
@@ -21,8 +21,13 @@ export interface ChangeOptions {
 
 /**
  * Sets and removes metadata of an array or a group: `putMeta(array, { units: "K", old: null })`. `null` removes a key;
- * other keys stay. Text is stored as `string_utf8`, whole numbers as `int32` if they fit and others as `float64`,
- * BigInts as `int64`, dates as `datetime_ms`. For another type, give `{ type, value }`. An array shows the change at once.
+ * other keys stay. An array then shows the change.
+ *
+ * - Text is stored as `string_utf8`, booleans as `bool`, dates as `datetime_ms`.
+ * - Whole numbers are stored as `int32` if they fit, and other numbers as `float64`.
+ * - BigInts are stored as `int64`, or as `uint64` from 2^63 on.
+ * - Typed arrays keep their type.
+ * - For another type, give `{ type, value }`.
  *
  * @example
  * ```js
@@ -40,18 +45,18 @@ export interface ChangeOptions {
 export async function putMeta(target: TileArray | string | URL | Store, entries: { readonly [key: string]: MetaInput | { type: DataType; value: MetaInput } | null }, options: ChangeOptions = {}): Promise<void> {
   check({ entries, options });
   const { at, path, key } = target instanceof TileArray ? { ...options, path: target.path, key: target.key } : options;
-  const store = target instanceof TileArray ? target.store : storeOf(target);
+  const store = target instanceof TileArray ? writableStoreOf(target.store) : writableStoreOf(target);
   const raw = Object.entries(entries).map(([name, value]) => (value === null ? { key: name } : { key: name, ...metaBytes(name, value) }));
   const time = await within(store, undefined, () => rawStore(store).putMetadata(path ?? "", raw, at === undefined ? undefined : writeTimestamp(at), Date.now(), seed(), keyOf(key)));
   if (at === undefined) await waitUntil(time);
   if (target instanceof TileArray) await target.changed(time);
 }
 
-/** Creates an empty group at a URL or in a store. */
+/** Creates an empty group in a writable store (in Node, also at a path). Fails with the code `Unsupported` if the store is read-only, as HTTP servers are. */
 export async function createGroup(place: string | URL | Store, options: { path?: string } = {}): Promise<void> {
   check({ options });
   const { path = "" } = options;
-  const store = storeOf(place);
+  const store = writableStoreOf(place);
   await within(store, undefined, () => rawStore(store).createGroup(path));
 }
 
@@ -87,7 +92,7 @@ export type MemberInput = string | {
 export async function putMembers(place: string | URL | Store, members: { readonly [name: string]: MemberInput | null }, options: ChangeOptions = {}): Promise<void> {
   check({ members, options });
   const { path = "", at, key } = options;
-  const store = storeOf(place);
+  const store = writableStoreOf(place);
   const json = JSON.stringify(Object.fromEntries(Object.entries(members).map(([name, member]) => [name, typeof member === "object" && member ? { uri: member.uri, type: member.kind } : member && { uri: member }])));
   const time = await within(store, undefined, () => rawStore(store).putMembers(path, json, at === undefined ? undefined : writeTimestamp(at), Date.now(), seed(), keyOf(key)));
   if (at === undefined) await waitUntil(time);
@@ -97,6 +102,8 @@ function metaBytes(name: string, given: MetaInput | { type: DataType; value: Met
   const typed = typeof given === "object" && "type" in given && "value" in given;
   const value = typed ? given.value : given;
   const list = ArrayBuffer.isView(value) || Array.isArray(value) ? (value as TypedArray | readonly Item[]) : [value as Item];
+  const isTexts = typed ? isText(given.type) : list.length > 0 && Array.from<unknown>(list).every((item) => typeof item === "string");
+  if (Array.isArray(value) && isTexts) throw new HyperslabError("InvalidArgument", `'${name}': metadata cannot hold a list of text; store one text, such as JSON`);
   const type = typed ? given.type : typeof value === "string" ? "string_utf8" : ArrayBuffer.isView(list) ? typeOf(list) : typeOfAll(name, list);
   if (isText(type) && typeof value === "string") return { type, data: encode(name, { type, cell: "var" }, [value]).data };
   const items = type === "datetime_ms" && !ArrayBuffer.isView(list) ? list.map((item) => (item instanceof Date ? BigInt(item.getTime()) : item)) : list;

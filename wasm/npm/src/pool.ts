@@ -83,8 +83,8 @@ export class Pool implements Pooled {
   }
 
   /** @internal */
-  engine(store: Store, cacheBytes: number): Engine {
-    const engine = this.stores.get(store) ?? new RemoteStore(this, store, this.number(), cacheBytes);
+  engine(store: Store, tileCacheBytes: number): Engine {
+    const engine = this.stores.get(store) ?? new RemoteStore(this, store, this.number(), tileCacheBytes);
     this.stores.set(store, engine);
     return engine;
   }
@@ -275,8 +275,8 @@ class RemoteStore implements Engine {
   private readonly facts: StoreFacts;
   private readonly bridge: PageStore;
 
-  constructor(readonly pool: Pool, store: Store, number: number, cacheBytes: number) {
-    this.facts = { number, url: urlOf(store), believesManifest: believesManifest(store), cacheBytes: Math.ceil(cacheBytes / pool.all().length) };
+  constructor(readonly pool: Pool, store: Store, number: number, tileCacheBytes: number) {
+    this.facts = { number, url: urlOf(store), believesManifest: believesManifest(store), tileCacheBytes: Math.ceil(tileCacheBytes / pool.all().length) };
     this.bridge = new PageStore(store);
     gone.register(this, [pool.workers, number]);
   }

@@ -8,7 +8,7 @@ export interface Progress {
   readonly loaded: number;
   /** The amount that the read needs. */
   readonly total: number;
-  /** Bytes as they are stored. Cached bytes count as loaded at once. */
+  /** Bytes as they are stored. Cached bytes count as loaded when the read starts. */
   readonly unit: "bytes";
 }
 

@@ -4,7 +4,7 @@ import type { TileArray } from "./array.js";
 import { axesOf, slice, type AxisSelection, type Selection } from "./select.js";
 import { arrayOf } from "./values.js";
 
-/** The size of a slab of the result, in bytes. Results of up to twice as many are read at once. */
+/** The size of a slab of the result, in bytes. Results of up to twice as many are read in one piece. */
 const SLAB_BYTES = 8 * 2 ** 20;
 /** The size if the caller wants parts early. */
 const EARLY_BYTES = 2 ** 18;
@@ -31,7 +31,7 @@ export interface Slabs {
 interface Span { first: bigint; step: bigint; count: number }
 
 /**
- * Cuts a selection at the borders of tiles. `undefined` if it is to be read at once: because it is small, or because its
+ * Cuts a selection at the borders of tiles. `undefined` if it is to be read in one piece: because it is small, or because its
  * coordinates are not plain integers.
  */
 export function slabsOf(given: Selection | undefined, array: TileArray, named: readonly string[] | undefined, order: "row" | "col", early: boolean): Slabs | undefined {

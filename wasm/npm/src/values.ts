@@ -180,9 +180,9 @@ export function encode(name: string, field: InputField, input: ColumnInput): Raw
   const isText = (cell: Value | Date) => typeof cell === "string" || cell instanceof Date;
   const takesText = field.cell === 1 && (field.enumeration !== undefined || field.type.startsWith("datetime_"));
   if (!takesText || !cells.some(isText)) return encodeCells(name, field, cells as Value[]);
-  const what = field.enumeration === undefined ? "Dates and their text" : "labels";
+  const what = field.enumeration === undefined ? "dates" : "labels";
   const other = cells.findIndex((cell) => !isText(cell) && cell !== null && cell !== undefined);
-  if (other >= 0) throw new HyperslabError("InvalidArgument", `'${name}' has both ${what} and other values, such as cell ${other}; give only one kind`);
+  if (other >= 0) throw new HyperslabError("InvalidArgument", `'${name}' mixes ${what} and other values, such as cell ${other}; give only one kind`);
   const texts = cells.map((cell, i) => (cell instanceof Date ? isoText(name, cell, i) : cell) as Value);
   return { ...encodeCells(name, { type: "string_utf8", cell: "var", nullable: field.nullable ?? false }, texts), isText: true };
 }
@@ -252,10 +252,15 @@ function plainColumn(cell: number | "var", input: ColumnInput): PlainColumn | un
   return "values" in input && ArrayBuffer.isView(input.values) ? input : undefined;
 }
 
+/** `an Int32Array`, `a Float32Array`. @internal */
+export function withArticle(name: string): string {
+  return `${/^[AEIO]/.test(name) ? "an" : "a"} ${name}`;
+}
+
 function bytesOf(name: string, type: DataType, values: TypedArray, Typed: Constructor): Uint8Array {
   // Compares tags, because `instanceof` fails for arrays of other frames. Accepts Buffers and the clamped bytes of images.
   if (values[Symbol.toStringTag].replace("Clamped", "") === Typed.name) return bytes(values);
-  throw new HyperslabError("InvalidArgument", `'${name}' is of type ${type}: give a ${Typed.name}, not a ${values.constructor.name}`);
+  throw new HyperslabError("InvalidArgument", `'${name}' is of type ${type}: give ${withArticle(Typed.name)}, not ${withArticle(values.constructor.name)}`);
 }
 
 function bytes(values: TypedArray): Uint8Array {

@@ -16,8 +16,8 @@ export function serve(port: Port): (message: Message) => void {
   const files = new Files(port);
   provideWasm((part) => files.get(part));
 
-  const storeOf = ({ number, url, believesManifest, cacheBytes }: StoreFacts): RawStore => {
-    const store = stores.get(number) ?? new RawStore(asks.bridge(number) as never, url, believesManifest, cacheBytes);
+  const storeOf = ({ number, url, believesManifest, tileCacheBytes }: StoreFacts): RawStore => {
+    const store = stores.get(number) ?? new RawStore(asks.bridge(number) as never, url, believesManifest, tileCacheBytes);
     stores.set(number, store);
     return store;
   };

@@ -1,5 +1,5 @@
 import { check } from "./arguments.js";
-import { changeTimestamp, keyOf, rawStore, waitUntil, seed, storeOf, within, writeTimestamp, type CallOptions, type FragmentInfo, type StoredSchema, type Timestamp, TileArray } from "./array.js";
+import { changeTimestamp, keyOf, rawStore, waitUntil, seed, within, writableStoreOf, writeTimestamp, type CallOptions, type FragmentInfo, type StoredSchema, type Timestamp, TileArray } from "./array.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { refuseRoundedIn } from "./exact.js";
@@ -74,9 +74,10 @@ export interface CreateOptions {
 export type TypesOf<L extends SchemaInput["attrs"] | SchemaInput["dims"]> = { readonly [Field in L[number] as Field["name"]]: Field["type"] };
 
 /**
- * Creates an array at a URL or in a store, and opens it. `schema` may be the `schema` of another array.
+ * Creates an array in a writable store (in Node, also at a path), and opens it. `schema` may be the `schema` of another array.
  *
- * Fails with the code `AlreadyExists` if there is an array, and with `InvalidArgument` if the schema is not valid.
+ * Fails with the code `AlreadyExists` if there is an array, with `InvalidArgument` if the schema is not valid, and with
+ * `Unsupported` if the store is read-only, as HTTP servers are.
  *
  * @example
  * ```js
@@ -96,7 +97,7 @@ export async function create(place: string | URL | Store, schema: SchemaInput | 
   check({ schema, options });
   const { path = "", at = Date.now() } = options;
   const key = keyOf(options.key);
-  const store = storeOf(place);
+  const store = writableStoreOf(place);
   refuseRoundedIn(schema, "schema");
   const json = schemaText("dimensions" in schema ? schema : plainSchema(schema as SchemaInput));
   await within(store, undefined, async () => rawStore(store).create(path, json, writeTimestamp(at), seed(), key));
@@ -138,6 +139,8 @@ export type PutData = ColumnInput | Chunk | { readonly [field: string]: ColumnIn
  * column for each dimension too. Cells of an attribute with an enumeration are labels or indices. Dates are a `Date`,
  * ISO 8601 text, or a bigint in the field's unit. The array then shows the new cells, unless it is open as of a time.
  *
+ * If this fails, nothing was written, unless the message starts with "the array was changed": then do not repeat the write.
+ *
  * @example
  * ```js
  * import { create, MemoryStore, put } from "hyperslab";
@@ -173,7 +176,7 @@ export async function put(array: TileArray, selection: Selection, data: PutData,
 export async function written(array: TileArray, name: string, time: number): Promise<FragmentInfo> {
   const fragment = await array.changed(time, name);
   if (fragment) return fragment;
-  throw new HyperslabError("NotFound", `the cells were written, so do not repeat the call, but their fragment ${name} was merged or removed since; open the array again`);
+  throw new HyperslabError("NotFound", `the array was changed, so do not repeat the call, but its new fragment ${name} was merged or removed since; open the array again`);
 }
 
 /** The columns as the engine takes them. @internal */

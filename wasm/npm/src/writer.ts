@@ -39,7 +39,10 @@ export class FragmentWriter {
     await call(undefined, () => raw.push(columns as never));
   }
 
-  /** Commits the fragment and returns it. If this fails, nothing was written. The array then shows the new cells, as after {@link put}. */
+  /**
+   * Commits the fragment and returns it. The array then shows the new cells, as after {@link put}. If this fails, nothing
+   * was written, unless the message starts with "the array was changed": then do not repeat the write.
+   */
   async close(): Promise<FragmentInfo> {
     const raw = this.started();
     this.raw = undefined;

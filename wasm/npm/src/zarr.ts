@@ -24,8 +24,9 @@ export interface ZarrStore {
 
 /**
  * Shows a dense array to zarrita as a Zarr v3 group. It has an array for each attribute whose cells are numbers of a fixed
- * count, an array `NAME_valid` for each nullable one, and the coordinates of each dimension. Tiles without data are missing
- * files, which Zarr reads as the fill value. Reads of several chunks at a time share requests.
+ * count, an array `NAME_valid` for each nullable one, and the coordinates of each dimension
+ * of up to 16,777,216 cells. Tiles without data are missing files, which Zarr reads as the fill value. Reads of several
+ * chunks at a time share requests.
  *
  * Reads fail with the code `Unsupported` if the array is sparse, or an attribute has text or variable-length cells; the
  * message says how to read it.

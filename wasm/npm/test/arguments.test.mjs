@@ -24,12 +24,12 @@ const WRONG = {
   out: [[], null],
   data: [null, undefined, 5, "x"],
   entries: [null, undefined, 5], members: [null, undefined, 5], changes: [null, undefined, "x"], schema: [null, undefined, 5],
-  onRequest: [5, null], onProgress: [5, null], onTile: [5, null], priority: [5, null], cacheBytes: ["x", null], kind: [5, null],
+  onRequest: [5, null], onProgress: [5, null], onTile: [5, null], priority: [5, null], tileCacheBytes: ["x", null], kind: [5, null],
   from: [null, "x", {}], to: [null, undefined],
   mode: [5, null], dryRun: ["yes", null], batchBytes: ["x", NaN], http: [null, 5],
 };
 const CALLS = {
-  open: [{ options: (x) => open(store, x) }, ["path", "signal", "pool", "onRequest", "http", "cacheBytes", "kind"]],
+  open: [{ options: (x) => open(store, x) }, ["path", "signal", "pool", "onRequest", "http", "tileCacheBytes", "kind"]],
   kindOf: [{ options: (x) => kindOf(store, x) }, ["path", "signal"]],
   explain: [{ options: (x) => array.explain(null, x) }, ["attrs", "order", "where", "signal"]],
   prefetch: [{ array: (x) => prefetch(x), options: (x) => prefetch(array, null, x) }, ["attrs", "order", "where", "signal", "priority"]],

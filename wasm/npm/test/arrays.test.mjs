@@ -58,7 +58,7 @@ test("get reads into the array `out`", async () => {
   const refused = (out, message) => assert.rejects(get(array, [[1, 2], [1, 2]], { out }), (e) => e.code === "InvalidArgument" && message.test(e.message));
   await refused(new Int32Array(5), /has 16 bytes in this box, but 'out' has 20/);
   const floats = Float32Array.of(1, 2, 3, 4);
-  await refused(floats, /give a Int32Array, not a Float32Array/);
+  await refused(floats, /give an Int32Array, not a Float32Array/);
   assert.deepEqual(floats, Float32Array.of(1, 2, 3, 4));
   await assert.rejects(get(array, [0, 0], { attrs: ["a", "y"], out }), /'out' takes one attribute, not 2/);
 });
@@ -154,7 +154,7 @@ test("put refuses arrays of another type, and accepts what get returns", async (
       const data = Typed === Buffer ? Buffer.alloc(own.BYTES_PER_ELEMENT) : new Typed(own.BYTES_PER_ELEMENT / Typed.BYTES_PER_ELEMENT || 1);
       for (const input of [data, { values: data }]) {
         if (fits) await write(input);
-        else await assert.rejects(write(input), (e) => e.code === "InvalidArgument" && e.message.includes(`give a ${own.name}`), `${Typed.name} as ${type}`);
+        else await assert.rejects(write(input), (e) => e.code === "InvalidArgument" && e.message.includes(`give ${/^[AEIO]/.test(own.name) ? "an" : "a"} ${own.name}`), `${Typed.name} as ${type}`);
       }
     }
   }

@@ -28,15 +28,15 @@ test("a window that is read again is neither requested nor decoded", async () =>
   assert.equal((await (await array.at(5)).explain(windows[0])).bytes, 0);
 });
 
-test("`cacheBytes` bounds the cache of tiles", async () => {
+test("`tileCacheBytes` bounds the cache of tiles", async () => {
   const window = [[255, 766], [255, 766]];
   const source = (options) => open(new HttpStore(`${server.url}/a`, { cacheBytes: 0 }), options);
-  const none = await source({ cacheBytes: 0 });
+  const none = await source({ tileCacheBytes: 0 });
   await get(none, window);
   assert.ok((await none.explain(window)).bytes > 0);
-  const some = await source({ cacheBytes: 2 ** 21 });
+  const some = await source({ tileCacheBytes: 2 ** 21 });
   for (const x of [0, 512, 1024, 1536]) await get(some, [[-1, 510], [x, x + 511]]);
   assert.equal((await some.explain([[-1, 510], [1536, 2047]])).bytes, 0);
   assert.ok((await some.explain([[-1, 510], [0, 511]])).bytes > 0);
-  await assert.rejects(source({ cacheBytes: -1 }), (e) => e.code === "InvalidArgument");
+  await assert.rejects(source({ tileCacheBytes: -1 }), (e) => e.code === "InvalidArgument");
 });

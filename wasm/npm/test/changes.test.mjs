@@ -30,7 +30,7 @@ test("metadata of every type is written, replaced and removed", async () => {
   assert.equal((await array.meta()).units, "K");
   await putMeta(store, { units: "C" }, { at: 5 });
   assert.equal((await (await open(store, { at: 6 })).meta()).units, "C");
-  for (const [value, message] of [[2 ** 60, /'x': the number .* may be rounded/], [["a"], /'x': metadata is text/], [{}, /'x': metadata is text/], [undefined, /'x': metadata is text/], [{ type: "datetime_day", value: "2020" }, /'x': give a date/], [{ type: "int8", value: 300 }, /'x' of type int8/]]) {
+  for (const [value, message] of [[2 ** 60, /'x': the number .* may be rounded/], [["a", "b"], /'x': metadata cannot hold a list of text/], [{ type: "string_utf8", value: ["a", "b"] }, /'x': metadata cannot hold a list of text/], [{ type: "char", value: ["a"] }, /list of text/], [[1, "a"], /'x': metadata is text/], [{}, /'x': metadata is text/], [undefined, /'x': metadata is text/], [{ type: "datetime_day", value: "2020" }, /'x': give a date/], [{ type: "int8", value: 300 }, /'x' of type int8/]]) {
     await assert.rejects(putMeta(array, { x: value }), refused("InvalidArgument", message));
   }
   await assert.rejects(putMeta(new MemoryStore(), { x: 1 }), refused("NotFound", /./));

@@ -26,7 +26,7 @@ test("an array on disk can be written and read", async () => {
 
 test("the error for a missing array names its path", async () => {
   const place = join(folder, "nothing");
-  const notFound = (name) => (e) => e.code === "NotFound" && e.message.startsWith(`${name}: not found: `);
+  const notFound = (name) => (e) => e.code === "NotFound" && e.message.startsWith(`${name}: there is no `);
   await assert.rejects(open(place), notFound(place));
   await assert.rejects(open(new FileStore(place)), notFound(place));
   await assert.rejects(open(pathToFileURL(place)), notFound(place));

@@ -233,3 +233,7 @@ test("transient failures are retried", async () => {
   await open(new HttpStore(url, { fetch: flaky }));
   assert.ok(failures < 0);
 });
+
+test("an unknown kind of listing is refused", () => {
+  assert.throws(() => new HttpStore("https://example.org/a", { listing: "json" }), (e) => e.code === "InvalidArgument" && e.message === `the option 'listing' must be auto, manifest, index, s3, gcs, not "json"`);
+});

@@ -106,7 +106,7 @@ test("a worker frees stores as well as objects", async () => {
   RawStore.prototype.free = function () { freed.push(this); free.call(this); };
   try {
     tell({ type: "start" });
-    const on = { number: 1, url: "", believesManifest: false, cacheBytes: 1000 };
+    const on = { number: 1, url: "", believesManifest: false, tileCacheBytes: 1000 };
     const opened = await call(1, { on, method: "open", args: ["", 0, Infinity, undefined], keep: 2 });
     assert.equal(opened.error, undefined);
     tell({ type: "free", object: 1 });

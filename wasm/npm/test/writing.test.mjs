@@ -1,7 +1,7 @@
 // The results of writes, and the cells that open arrays show after them; labels and dates.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { consolidate, create, deleteCells, get, MemoryStore, open, put, query, vacuum } from "hyperslab";
+import { consolidate, create, createGroup, deleteCells, DirectoryStore, get, HttpStore, MemoryStore, open, put, putMembers, putMeta, query, vacuum, writer } from "hyperslab";
 import { both } from "./both.mjs";
 
 const line = {
@@ -72,7 +72,7 @@ both("put takes labels of enumerations", async (pool) => {
   assert.equal((await get(array, [0])).at(), 2);
   const refused = (cells, message) => assert.rejects(put(array, [[0, 1]], cells, { at: 4 }), invalid(message));
   await refused(["wren", "owl"], /'kind': its enumeration 'kinds' has no value 'owl'; add it with evolve\(array, \{ extendEnumerations: \{ "kinds": \["owl"\] \} \}\)/);
-  await refused(["wren", 1], /'kind' has both labels and other values, such as cell 1/);
+  await refused(["wren", 1], /'kind' mixes labels and other values, such as cell 1/);
 });
 
 both("put takes dates", async (pool) => {
@@ -94,4 +94,69 @@ both("put takes dates", async (pool) => {
   await refused(["yesterday"], /'day': 'yesterday' is not a date/);
   await refused([new Date(NaN)], /'day': cell 0 is an invalid Date/);
   await refused([Symbol.iterator], /'day'/);
+});
+
+/** A store whose reads fail after a commit. */
+class Cut extends MemoryStore {
+  isCut = false;
+
+  set(key, ...rest) {
+    this.isCut ||= key.startsWith("__commits/") && !key.startsWith("__commits/__1_1_");
+    return super.set(key, ...rest);
+  }
+
+  list(prefix) {
+    if (this.isCut) throw new Error("the line is cut");
+    return super.list(prefix);
+  }
+}
+
+both("if the array cannot be read after a write, the error says that the fragment was written", async (pool) => {
+  for (const write of [put, async (array, box, cells) => {
+    const out = await writer(array);
+    await out.write(cells);
+    return out.close();
+  }]) {
+    const store = new Cut();
+    await create(store, line, { at: 1 });
+    const array = await open(store, { ...(pool ? { pool } : {}) });
+    const error = await write(array, null, counted).then(assert.fail, (error) => error);
+    store.isCut = false;
+    const [{ name }] = (await open(store)).fragments();
+    assert.ok(error.message.startsWith(`the array was changed by the fragment ${name}, so do not repeat the call, but reading it again failed: `), error.message);
+    assert.match(error.message, /the line is cut; open the array again$/);
+  }
+});
+
+test("changes in a read-only store are refused before it is read", async () => {
+  let requests = 0;
+  const fetch = async () => { requests += 1; return new Response("", { status: 404 }); };
+  const secret = new HttpStore("https://user:pass@example.org/a?token=1", { fetch });
+  const web = "https://example.org/a";
+  for (const change of [(store) => create(store, line), createGroup, (store) => putMeta(store, { x: 1 }), (store) => putMembers(store, { x: "x" })]) {
+    for (const store of [secret, web]) {
+      await assert.rejects(change(store), (e) => e.code === "Unsupported" && /^https:\/\/[^ ]*: HTTP servers are read-only; use a store with `set` and `delete`/.test(e.message) && !/pass|token=1/.test(e.message));
+    }
+    await assert.rejects(change({ get: () => { requests += 1; } }), (e) => e.code === "Unsupported" && /^the store is read-only/.test(e.message));
+  }
+  assert.equal(requests, 0);
+});
+
+test("errors about an array at the root of a store name the store", async () => {
+  const array = await create(new MemoryStore(), line);
+  await assert.rejects(array.enumeration("species"), (e) => e.code === "NotFound" && /^the store: there is no enumeration 'species'/.test(e.message));
+});
+
+test("a browser whose folders cannot be written says so, and leaves no file", async () => {
+  const files = new Set();
+  const missing = () => { throw new DOMException("", "NotFoundError"); };
+  const root = {
+    getFileHandle: async (name, { create } = {}) => (create ? (files.add(name), { name }) : missing()),
+    getDirectoryHandle: async () => root,
+    removeEntry: async (name) => void files.delete(name),
+    entries: async function* () {},
+    [Symbol.asyncIterator]: async function* () {},
+  };
+  await assert.rejects(create(new DirectoryStore(root), line), (e) => e.code === "Unsupported" && /this browser cannot write files to folders.*MemoryStore/.test(e.message));
+  assert.deepEqual([...files], []);
 });
