@@ -7,6 +7,7 @@ use bytes::{Bytes, BytesMut};
 use super::chunk::ZarrChunk;
 use super::node::{Content, Node, NodeKind};
 use super::part_cache::PartCache;
+use super::readers::Readers;
 use super::shard::Shard;
 use super::slice::{FixedLayout, MEASURED_BYTES_MAX, RENDERED_BYTES_MAX, Slice};
 use crate::array::Array;
@@ -17,6 +18,10 @@ use crate::vfs::VfsExt;
 /// Budget of the cache of file parts, in bytes.
 const BLOCKS_BYTES: u64 = 128 << 20;
 
+/// A reader that jumps gets only the cells of a read, if the read is this small. Larger ones are those of systems that read
+/// ahead, in any order.
+const SMALL_BYTES: u64 = 64 << 10;
+
 /// Files larger than this are rendered one at a time.
 const LARGE_BYTES: u64 = 32 << 20;
 
@@ -24,6 +29,8 @@ const LARGE_BYTES: u64 = 32 << 20;
 #[derive(Debug)]
 pub(super) struct Contents {
     blocks: PartCache,
+    /// Where readers of files with blocks are.
+    readers: Readers,
     /// Held while a large file is rendered, so that only one of them takes memory.
     large: futures_util::lock::Mutex<()>,
 }
@@ -32,6 +39,7 @@ impl Default for Contents {
     fn default() -> Self {
         Self {
             blocks: PartCache::new(BLOCKS_BYTES),
+            readers: Readers::default(),
             large: futures_util::lock::Mutex::default(),
         }
     }
@@ -110,6 +118,8 @@ impl Contents {
     async fn read_fixed(&self, id: u64, slice: &Slice, layout: &FixedLayout, range: Range<u64>) -> Result<Bytes> {
         let header = layout.header.len() as u64;
         let mut out = BytesMut::new();
+        let goes_on = self.readers.goes_on(id, &range);
+        let jumps = !goes_on && range.end - range.start <= SMALL_BYTES;
         if range.start < header {
             out.extend_from_slice(&cut(
                 &Bytes::from(layout.header.clone()),
@@ -121,6 +131,15 @@ impl Contents {
         while at < end {
             let (place, bytes) = if at < layout.blocks_bytes {
                 let index = layout.block_at(at);
+                let stop = end.min(layout.bytes(index).end);
+                if jumps
+                    && !self.blocks.has((id, index + 1))
+                    && let Some((cells, bytes)) = layout.cells_of(at..stop)
+                {
+                    out.extend_from_slice(&cut(&read_cells(slice, cells).await?, bytes)?);
+                    at = stop;
+                    continue;
+                }
                 let made = || read_cells(slice, layout.block(index));
                 (layout.bytes(index), self.piece((id, index + 1), made).await?)
             } else {

@@ -30,6 +30,7 @@ mod members;
 mod missing;
 pub(crate) mod node;
 mod part_cache;
+mod readers;
 mod readme;
 mod resolver;
 pub(crate) mod selection;

@@ -48,6 +48,11 @@ impl PartCache {
         cell
     }
 
+    /// Whether a part is in the cache.
+    pub(super) fn has(&self, key: BlockKey) -> bool {
+        self.lock().slots.get(&key).is_some_and(|slot| slot.bytes > 0)
+    }
+
     /// Evicts the least recently used parts until `bytes` more fit or no parts are left.
     pub(super) fn make_room(&self, bytes: u64) {
         let mut state = self.lock();

@@ -46,6 +46,8 @@ pub(super) struct FixedLayout {
     block_cells: u64,
     block_shift: u64,
     cells: u64,
+    /// Bytes per cell, if a block is the bytes of its cells one after another.
+    pub(super) cell_bytes: Option<u64>,
     /// Bytes of the first block, of each block between the first and the last, and of all blocks.
     first_bytes: u64,
     block_bytes: u64,
@@ -152,6 +154,7 @@ impl Slice {
             block_cells,
             block_shift,
             cells,
+            cell_bytes: runs.is_cells.then_some(runs.width).filter(|n| *n > 0),
             first_bytes: encoder.run_bytes((block_cells - block_shift).min(cells)),
             block_bytes: encoder.run_bytes(block_cells),
             blocks_bytes: 0,
@@ -361,6 +364,15 @@ impl FixedLayout {
             None => 0,
             Some(after) => 1 + after / self.block_bytes.max(1),
         }
+    }
+
+    /// The cells that hold these bytes, counted from the end of the header, and the place of the bytes in them. `None` if a
+    /// block has more than the bytes of its cells.
+    pub(super) fn cells_of(&self, bytes: Range<u64>) -> Option<(Range<u64>, Range<u64>)> {
+        let width = self.cell_bytes?;
+        let cells = bytes.start / width..bytes.end.div_ceil(width);
+        let start = bytes.start - cells.start * width;
+        Some((cells, start..start + (bytes.end - bytes.start)))
     }
 
     /// The start of a block, in bytes from the end of the header.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod groups;
+mod jumps;
 mod offers;
 #[cfg(not(target_family = "wasm"))]
 mod shards;

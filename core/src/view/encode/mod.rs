@@ -57,6 +57,8 @@ pub struct Runs<'a> {
     pub header: &'a [u8],
     /// Bytes per cell. Runs of Arrow files take slightly more.
     pub width: u64,
+    /// Whether a run is the bytes of its cells one after another, and nothing else.
+    pub is_cells: bool,
     /// The largest number of runs in a file.
     pub runs_max: u64,
 }

@@ -75,6 +75,7 @@ impl Encode for Records {
         Some(Runs {
             header: &self.header,
             width: self.width,
+            is_cells: true,
             runs_max: u64::MAX,
         })
     }

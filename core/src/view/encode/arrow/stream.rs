@@ -94,6 +94,7 @@ impl Encode for FixedStream {
         Some(Runs {
             header: self.table.header(),
             width: self.table.width(),
+            is_cells: false,
             runs_max: BATCHES_MAX,
         })
     }
