@@ -43,6 +43,7 @@ export async function copy(from: Store, to: Store, options: CopyOptions = {}): P
   // The marks of members come before those of their group.
   const rank = (key: string) => (MARKS.test(key) ? 1 / key.split("/").length : 0);
   keys.sort((a, b) => rank(a) - rank(b));
+  await refuseOthers(to, keys.filter((key) => MARKS.test(key)), signal);
   let bytes = 0;
   for (const [i, key] of keys.entries()) {
     signal?.throwIfAborted();
@@ -54,6 +55,19 @@ export async function copy(from: Store, to: Store, options: CopyOptions = {}): P
     onProgress?.({ files: i + 1, bytes, of: keys.length });
   }
   return keys.length;
+}
+
+/** Refuses to copy over an array or a group: their files would be mixed. */
+async function refuseOthers(to: Store, marks: string[], signal: AbortSignal | undefined): Promise<void> {
+  if (!to.list) return;
+  const folders = new Set(marks.map((key) => key.slice(0, key.search(MARKS))));
+  for (const folder of folders) {
+    const prefix = folder === "" ? "" : `${folder}/`;
+    for await (const { key } of await to.list(prefix, { signal })) {
+      if (!MARKS.test(key.slice(prefix.length))) continue;
+      throw new HyperslabError("AlreadyExists", `there is an array or a group in '${folder}' already; copy to an empty store, or to another path`);
+    }
+  }
 }
 
 /** The keys of the files below a prefix. @internal */

@@ -111,7 +111,8 @@ export async function get(array: TileArray, selection?: Selection, options: GetO
   const inText = typeof selection === "string" ? selection.split("@").slice(0, -1) : [];
   if (!named && inText.length === 0) refuseSeveral(array.attrs.map(({ name }) => name));
   if (out) fits(out, array, named ?? inText);
-  const read = { array, selection: clamped(selection, array.dims), named, order };
+  // Changes that the handle makes meanwhile are not seen: all parts are of one state.
+  const read = { array, raw: array.raw, selection: clamped(selection, array.dims), named, order };
   const slabs = slabsOf(read.selection, array, named, order, options.onTile !== undefined);
   const result = await (slabs ? inSlabs(read, options, slabs) : whole(read, options));
   const chunks = result.columns.map((raw) => [raw.name, chunk(raw, result, order, out)] as const);
@@ -123,16 +124,16 @@ export async function get(array: TileArray, selection?: Selection, options: GetO
 }
 
 /** The data to read. */
-interface Read { array: TileArray; selection: Selection | undefined; named: string[] | undefined; order: Order }
+interface Read { array: TileArray; raw: TileArray["raw"]; selection: Selection | undefined; named: string[] | undefined; order: Order }
 
 /** Reads a selection at once. */
 async function whole(read: Read, options: GetOptions): Promise<RawResult> {
-  const { array, named, order } = read;
+  const { array, raw: engine, named, order } = read;
   const { out, where, onTile, signal } = options;
   const { json, isSingle } = boxJson(read.selection, array.dims);
   const room = out && bytesOf(out);
   return progressing(options, () => planOf(read, options), async (reader) => {
-    const found = await call(signal, (aborted) => array.raw.get(json, named, order, where, reader, room, aborted)) as RawResult;
+    const found = await call(signal, (aborted) => engine.get(json, named, order, where, reader, room, aborted)) as RawResult;
     const result = isSingle ? { ...found, single: isSingle(found.shape ?? []) } : found;
     for (const raw of result.columns) onTile?.({ name: raw.name, start: axesOf(result).map(() => 0), chunk: chunk(raw, result, order, out) });
     return result;
@@ -141,7 +142,7 @@ async function whole(read: Read, options: GetOptions): Promise<RawResult> {
 
 /** Reads a large selection in slabs. */
 async function inSlabs(read: Read, options: GetOptions, { slabs, axis, shape, rowCells, cellBytes }: Slabs): Promise<RawResult> {
-  const { array, named, order } = read;
+  const { array, raw: engine, named, order } = read;
   const { out, where, onTile, signal } = options;
   const rowBytes = rowCells * cellBytes;
   const rows = shape[axis] ?? 0;
@@ -151,7 +152,7 @@ async function inSlabs(read: Read, options: GetOptions, { slabs, axis, shape, ro
   const found = await progressing(options, () => planOf(read, options), async (reader) => fewAtOnce(slabs, signal, async (slab, signal) => {
     const json = selectionJson(slab.selection, array.dims);
     const own = room?.subarray(slab.start * rowBytes, (slab.start + slab.rows) * rowBytes);
-    const result = await call(signal, (aborted) => array.raw.get(json, named, order, where, reader, own, aborted)) as RawResult;
+    const result = await call(signal, (aborted) => engine.get(json, named, order, where, reader, own, aborted)) as RawResult;
     const start = axesOf({ ...result, shape: shape.map((_, i) => (i === axis ? slab.start : 0)) });
     for (const raw of result.columns) onTile?.({ name: raw.name, start, chunk: chunk(raw, result, order) });
     return result;

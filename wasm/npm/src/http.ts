@@ -130,6 +130,9 @@ export class HttpStore implements Store {
     this.url = new URL(url, globalThis.location?.href).href;
     this.listing = options.listing ?? "auto";
     if (!LISTINGS.includes(this.listing)) throw new HyperslabError("InvalidArgument", `the option 'listing' must be ${LISTINGS.join(", ")}, not ${JSON.stringify(this.listing)}`);
+    atLeast("concurrency", options.concurrency, 1);
+    atLeast("cacheBytes", options.cacheBytes, 0);
+    atLeast("timeout", options.timeout, 1);
     this.bucket = bucketOf(new URL(this.url), this.listing === "s3" || this.listing === "gcs" ? this.listing : undefined);
     this.cache = new RangeCache(options.cacheBytes ?? 32 * 2 ** 20);
     this.gate = new Gate(options.concurrency ?? 16);
@@ -317,7 +320,8 @@ export class HttpStore implements Store {
 
   private async signed(url: string, headers: Headers, signal: AbortSignal): Promise<Signature | undefined> {
     try {
-      return await this.options.sign?.(url, { method: "GET", range: headers.get("Range") ?? undefined, signal });
+      const { sign } = this.options;
+      return sign && (await untilAborted(sign(url, { method: "GET", range: headers.get("Range") ?? undefined, signal }), signal));
     } catch (error) {
       // No TypeError, which would mean that the server cannot be reached.
       throw signal.aborted ? error : new Error(`${redacted(url)}: the option 'sign' failed (${(error as Error)?.message ?? error})`, { cause: error });
@@ -388,6 +392,22 @@ interface Ask {
   absentIfRefused?: boolean;
   /** Default: high. */
   urgency?: Urgency;
+}
+
+/** Refuses an option that is no number, or too small. */
+function atLeast(name: string, given: unknown, least: number): void {
+  if (given === undefined || (typeof given === "number" && given >= least)) return;
+  throw new HyperslabError("InvalidArgument", `the option '${name}' must be a number of at least ${least}, not ${String(given)}`);
+}
+
+/** The result of `work`, unless `signal` is aborted first. */
+async function untilAborted<T>(work: T | Promise<T>, signal: AbortSignal): Promise<T> {
+  let stop = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason as Error);
+    signal.addEventListener("abort", stop, { once: true });
+  });
+  return Promise.race([work, aborted]).finally(() => signal.removeEventListener("abort", stop));
 }
 
 /** Aborts a request if `outer` does, if its response does not start in time, or if its body is too slow. */

@@ -73,11 +73,17 @@ export function clamped(selection: Selection | undefined, dims: Dims): Selection
     const end: End = typeof high === "bigint" ? high + 1n : high + 1;
     const { start, stop, step } = given;
     const isInteger = (at: Coordinate | null): at is End => /^u?int/.test(dim.type) && (typeof at === "bigint" || (typeof at === "number" && (Number.isInteger(at) || Math.abs(at) === Infinity)));
-    return { start: isInteger(start) && start < low ? (start === -Infinity ? low : firstFrom(low, start, step)) : start, stop: isInteger(stop) && stop > end ? end : stop, step };
+    return { start: isInteger(start) && start < low ? (start === -Infinity ? low : firstFrom(low, start, step)) : start, stop: isInteger(stop) && stop >= end ? (isLast(high, dim.type) ? null : end) : stop, step };
   };
   if (Array.isArray(selection)) return (selection as readonly AxisSelection[]).map((given, i) => cut(given, dims[i]));
   const named = selection as { readonly [dimension: string]: AxisSelection };
   return Object.fromEntries(Object.entries(named).map(([name, given]) => [name, cut(given, dims.find((dim) => dim.name === name))]));
+}
+
+/** Whether a coordinate is the greatest of its type: then the end of a slice after it has no number. */
+function isLast(high: End, type: string): boolean {
+  const [, unsigned, bits] = /^(u?)int(\d+)$/.exec(type) ?? [];
+  return bits !== undefined && BigInt(high) === 2n ** BigInt(Number(bits) - (unsigned ? 0 : 1)) - 1n;
 }
 
 export function selectionJson(selection: Selection | undefined, dims: Dims): string {
@@ -124,7 +130,7 @@ function rangesOf(given: AxisSelection, dim: Dims[number] | undefined): Range[] 
   if (given === null) return undefined;
   const own = listed(given);
   if (own) return runs(own, dim);
-  if (Array.isArray(given)) return [given as unknown as Range];
+  if (Array.isArray(given)) return [(given as Coordinate[]).map((end) => known(end, dim?.name)) as unknown as Range];
   if (typeof given !== "object" || given instanceof Date) return [[given as Coordinate, given as Coordinate]];
   const { start, stop } = given as Slice;
   const step = (given as Slice).step ?? 1;
@@ -143,7 +149,8 @@ function rangesOf(given: AxisSelection, dim: Dims[number] | undefined): Range[] 
 function runs(coordinates: readonly Coordinate[], dim: Dims[number] | undefined): Range[] {
   if (coordinates.length === 0) throw new HyperslabError("InvalidArgument", `the list of '${dim?.name ?? ""}' is empty; give at least one coordinate`);
   const found: [Coordinate, Coordinate][] = [];
-  for (const coordinate of coordinates) {
+  for (const given of coordinates) {
+    const coordinate = known(given, dim?.name);
     const last = found.at(-1);
     const [low, high] = [whole(last?.[1]), whole(coordinate)];
     if (last && low !== undefined && high === low + 1n) last[1] = coordinate;
@@ -154,6 +161,12 @@ function runs(coordinates: readonly Coordinate[], dim: Dims[number] | undefined)
 
 function whole(value: unknown): bigint | undefined {
   return typeof value === "bigint" || Number.isSafeInteger(value) ? BigInt(value as number) : undefined;
+}
+
+/** Refuses `null` and `undefined`, such as the result of a search that found nothing. */
+function known(coordinate: Coordinate, name = ""): Coordinate {
+  if (coordinate !== null && coordinate !== undefined) return coordinate;
+  throw new HyperslabError("InvalidArgument", `a coordinate of '${name}' is ${String(coordinate)}; give a number, text or a date, or slice() for a range with an open end`);
 }
 
 function before(end: Coordinate): Coordinate {
@@ -167,7 +180,7 @@ export function rangesJson(ranges: Ranges | undefined, dims: Dims): string {
       throw new HyperslabError("InvalidArgument", `give a range of '${name}' as [low, high], or several as a list of those`);
     }
     const dim = dims.find((d) => d.name === name);
-    return [name, (list as [Coordinate, Coordinate][]).map((pair) => pair.map((end) => value(end, dim)))];
+    return [name, (list as [Coordinate, Coordinate][]).map((pair) => pair.map((end) => value(known(end, name), dim)))];
   });
   return JSON.stringify(Object.fromEntries(lists));
 }
@@ -183,7 +196,7 @@ function byName(named: Record<string, AxisSelection>, dims: Dims): AxisSelection
 function axis(given: AxisSelection | undefined, dim: Dims[number] | undefined): object {
   if (given === null || given === undefined) return {};
   if (listed(given)) throw new HyperslabError("InvalidArgument", "a write fills a box; give a range in place of the list");
-  if (Array.isArray(given)) return { range: given.map((end) => value(end, dim)) };
+  if (Array.isArray(given)) return { range: given.map((end) => value(known(end as Coordinate, dim?.name), dim)) };
   if (typeof given === "object" && "step" in given) {
     refuseRounded("a step", given.step);
     return { from: value(given.start, dim), until: value(given.stop, dim), step: given.step ?? 1 };
@@ -191,6 +204,7 @@ function axis(given: AxisSelection | undefined, dim: Dims[number] | undefined): 
   return { at: value(given as Coordinate, dim) };
 }
 
+/** A coordinate as JSON for the engine. `null` is an end of the domain, in slices only. */
 function value(coordinate: Coordinate | null, dim: Dims[number] | undefined): unknown {
   if (!dim?.type.startsWith("float")) refuseRounded(dim ? `'${dim.name}'` : "a coordinate", coordinate);
   if (typeof coordinate === "bigint") return { int: coordinate.toString() };

@@ -22,6 +22,8 @@ export interface WriterOptions {
  */
 export class FragmentWriter {
   private raw: EngineWriter | undefined;
+  /** Whether a part was refused, so that cells are missing. */
+  private isIncomplete = false;
 
   /** @internal */
   constructor(private readonly array: TileArray, raw: EngineWriter, private readonly time: number) {
@@ -35,8 +37,11 @@ export class FragmentWriter {
   async write(data: PutData): Promise<void> {
     check({ data });
     const raw = this.started();
+    const before = this.isIncomplete;
+    this.isIncomplete = true;
     const columns = encodedColumns(this.array, data, "row");
     await call(undefined, () => raw.push(columns as never));
+    this.isIncomplete = before;
   }
 
   /**
@@ -45,6 +50,7 @@ export class FragmentWriter {
    */
   async close(): Promise<FragmentInfo> {
     const raw = this.started();
+    if (this.isIncomplete) throw new HyperslabError("InvalidArgument", "a write of this fragment failed or has not ended, so cells would be missing; wait for each write, and call abort() after a failed one");
     this.raw = undefined;
     const name = await call(undefined, () => raw.finish()).finally(() => raw.free());
     return written(this.array, name, this.time);

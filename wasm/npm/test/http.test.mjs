@@ -237,3 +237,11 @@ test("transient failures are retried", async () => {
 test("an unknown kind of listing is refused", () => {
   assert.throws(() => new HttpStore("https://example.org/a", { listing: "json" }), (e) => e.code === "InvalidArgument" && e.message === `the option 'listing' must be auto, manifest, index, s3, gcs, not "json"`);
 });
+
+test("wrong numbers in options are refused, and a signature has a deadline", async () => {
+  const { url } = await served(plain, {});
+  for (const http of [{ concurrency: 0 }, { concurrency: "a" }, { cacheBytes: -1 }, { timeout: "x" }]) {
+    await assert.rejects(open(url, { http }), { code: "InvalidArgument", message: new RegExp(`the option '${Object.keys(http)[0]}' must be a number`) });
+  }
+  await assert.rejects(open(url, { http: { timeout: 20, sign: () => new Promise(() => {}) } }), { code: "Io", message: /no response within 20 ms/ });
+});

@@ -91,3 +91,11 @@ test("what was prefetched is not requested again", async () => {
   await prefetch(array, [[0, 40], [0, 40]], { attrs: "a" });
   assert.deepEqual(await sent(() => get(array, [[0, 40], [0, 40]], { attrs: "a" })), []);
 });
+
+test("a plan of very many tiles is refused at once", async () => {
+  const dims = [{ name: "i", type: "int64", domain: [0, 2 ** 52], tile: 1000 }];
+  const huge = await create(new MemoryStore(), { type: "dense", dims, attrs: [{ name: "a", type: "int8" }] });
+  await put(huge, [[0, 9]], new Int8Array(10));
+  await assert.rejects(huge.explain(), { code: "LimitExceeded", message: /select fewer cells/ });
+  assert.equal((await huge.explain([[0, 5000]])).tiles, 1);
+});

@@ -1,7 +1,7 @@
 // Selections by lists of coordinates, and with steps.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { create, get, list, MemoryStore, open, put, slice } from "hyperslab";
+import { create, get, list, MemoryStore, open, put, query, slice } from "hyperslab";
 import { Pool } from "hyperslab/pool";
 
 const store = new MemoryStore();
@@ -64,4 +64,19 @@ test("reads with steps and lists fetch only the tiles they need", async () => {
   assert.equal((await array.tiles([slice(-20, 20, 32), [100, 109]], { attrs: "a" })).length, 2);
   assert.equal((await array.tiles([list([-20, 12]), [100, 109]], { attrs: "a" })).length, 2);
   assert.deepEqual((await array.tiles([list([-20, 12]), 100], { attrs: "a" })).map(({ domain }) => domain[0]), [[-20n, -13n], [12n, 19n]]);
+});
+
+test("null and undefined are no coordinates", async () => {
+  const [, array] = arrays[0];
+  for (const selection of [[list([5, undefined])], [list([null])], [[undefined, 5]], [[null, 5]]]) {
+    await assert.rejects(get(array, selection, { attrs: "a" }), { code: "InvalidArgument", message: /a coordinate of 'y' is (null|undefined)/ });
+  }
+  await assert.rejects(query(array, { ranges: { y: [undefined, undefined] } }).columns(), { code: "InvalidArgument", message: /a coordinate of 'y' is undefined/ });
+  await assert.rejects(put(array, [[null, 0], [100, 100]], { a: new Int32Array(1), b: [""] }), { code: "InvalidArgument", message: /a coordinate of 'y' is null/ });
+});
+
+test("a slice may end after the greatest coordinate of a type", async () => {
+  const bytes = await create(new MemoryStore(), { type: "dense", dims: [{ name: "i", type: "int8", domain: [0, 127], tile: 1 }], attrs: [{ name: "a", type: "int8" }] });
+  await put(bytes, null, Int8Array.from({ length: 128 }, (_, i) => i));
+  for (const end of [128, 1000]) assert.deepEqual([...(await get(bytes, [slice(125, end)])).data], [125, 126, 127]);
 });

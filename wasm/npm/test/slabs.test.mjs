@@ -123,3 +123,15 @@ test("the memory of the engine stays small in a large read", async () => {
   // The result has 64 MiB.
   assert.ok(memory.buffer.byteLength - before < 3 * 2 ** 24, `${memory.buffer.byteLength - before} bytes more than before`);
 });
+
+test("all parts of a large read are of one state", async () => {
+  const files = new MemoryStore();
+  const dims = ["y", "x"].map((name) => ({ name, type: "int32", domain: [0, 2199], tile: 220 }));
+  const array = await create(files, { type: "dense", dims, attrs: [{ name: "a", type: "int32" }] });
+  await put(array, null, new Int32Array(2200 * 2200).fill(1));
+  let change;
+  const { data } = await get(array, null, { onTile: () => { change ??= put(array, [[0, 2199], [0, 0]], new Int32Array(2200).fill(2)); } });
+  await change;
+  assert.ok(data.every((v) => v === 1));
+  assert.equal((await get(array, [2199, 0])).data[0], 2);
+});

@@ -83,6 +83,11 @@ test("a copy is complete before it is visible, and replaces nothing", async () =
   const at = (part) => written.findIndex((key) => key.includes(part));
   assert.ok(at("/__schema/") < at("g/__group/") && at("g/__group/") < at("g/__tiledb_group.tdb"), written.join());
   await assert.rejects(copy(from, to), { code: "AlreadyExists" });
+  const other = new MemoryStore();
+  await create(other, { type: "dense", dims: [dim("i")], attrs: [{ name: "b", type: "int8" }] }, { path: "deep/array" });
+  const files = other.size;
+  await assert.rejects(copy(from, other), { code: "AlreadyExists", message: /in 'deep\/array' already; copy to an empty store/ });
+  assert.equal(other.size, files);
   await assert.rejects(copy(from, to, { path: "no" }), { code: "NotFound", message: /no files to copy in 'no'/ });
   await assert.rejects(copy(from, { get: () => undefined }), { code: "Unsupported", message: /read-only/ });
   await assert.rejects(copy(from, new MemoryStore(), { signal: AbortSignal.abort(new Error("enough")) }), /enough/);

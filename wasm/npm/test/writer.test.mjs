@@ -34,7 +34,11 @@ both("a dense fragment is written in parts", async (pool) => {
   const half = await writer(array, { box: [[5, 9]] });
   await half.write(Int32Array.of(1, 2));
   await assert.rejects(half.write(new Int32Array(4)), invalid(/only 3 cells left/));
-  await assert.rejects(half.close(), invalid(/still missing 3 cells/));
+  await assert.rejects(half.close(), invalid(/call abort\(\) after a failed one/));
+  await half.abort();
+  const short = await writer(array, { box: [[5, 9]] });
+  await short.write(Int32Array.of(1, 2));
+  await assert.rejects(short.close(), invalid(/still missing 3 cells/));
   await assert.rejects(writer(array, { box: [[1, 3]] }), invalid(/whole tiles/));
   assert.deepEqual((await get(await open(store))).data, counted);
 });
@@ -77,4 +81,18 @@ both("large files go to the store in parts, which are removed if the write is gi
   assert.ok(bytes >= 2 ** 25 && (await files()).every((name) => !/\.tmp$/.test(name)));
   assert.deepEqual([...(await get(array, [[2 ** 20 - 1, 2 ** 20 + 1]])).data], [2 ** 20 - 1, 0, 1]);
   await rm(folder, { recursive: true });
+});
+
+both("a fragment without the cells of a refused part is not committed", async (pool) => {
+  const store = new MemoryStore();
+  await create(store, points, { at: 1 });
+  const array = await open(store, { ...(pool ? { pool } : {}) });
+  const out = await writer(array, { at: 2 });
+  const cells = (...x) => ({ x: BigInt64Array.from(x.map(BigInt)), v: Float64Array.from(x) });
+  await out.write(cells(10, 11));
+  await assert.rejects(out.write(cells(30, 29)));
+  await out.write(cells(40));
+  await assert.rejects(out.close(), invalid(/cells would be missing/));
+  await out.abort();
+  assert.equal(await query(await open(store)).count(), 0);
 });

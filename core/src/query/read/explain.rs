@@ -22,7 +22,7 @@ use crate::scalar::ScalarRange;
 use crate::vfs::coalesce::{GAP_BYTES, MERGED_BYTES_MAX, coalesce};
 
 /// The most tiles in a plan.
-const TILES_MAX: usize = 1 << 20;
+const TILES_MAX: u64 = 1 << 20;
 
 /// What a read would do. The metadata of fragments is read to find out; their tiles are not.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -101,6 +101,7 @@ impl Array {
     }
 
     async fn explain_dense(&self, query: &DenseQuery, out: &mut ReadPlan) -> Result<()> {
+        within_limit(visited_tiles(query))?;
         let fetcher = Fetcher {
             fields: &query.attributes,
             stored: &query.stored,
@@ -204,13 +205,7 @@ impl ReadPlan {
     }
 
     fn add_tile(&mut self, fragment: &Fragment, number: u64, domain: Vec<ScalarRange>, bytes: u64) -> Result<()> {
-        if self.tiles.len() == TILES_MAX {
-            return Err(Error::LimitExceeded {
-                what: "tiles of a plan (select fewer cells)".into(),
-                found: TILES_MAX as u64 + 1,
-                limit: TILES_MAX as u64,
-            });
-        }
+        within_limit(self.tiles.len() as u64 + 1)?;
         self.tiles.push(PlannedTile {
             fragment: fragment.name.clone(),
             number,
@@ -219,6 +214,27 @@ impl ReadPlan {
         });
         Ok(())
     }
+}
+
+/// The number of tiles that a dense read looks at, whether a fragment has them or not.
+fn visited_tiles(query: &DenseQuery) -> u64 {
+    let axes = query.grid.axes.iter().zip(&query.spans);
+    let along = axes.map(|(axis, spans)| {
+        let tiles = spans.iter().map(|s| s.last / axis.extent - s.first / axis.extent + 1);
+        tiles.fold(0, u64::saturating_add)
+    });
+    along.fold(1, u64::saturating_mul)
+}
+
+fn within_limit(tiles: u64) -> Result<()> {
+    if tiles <= TILES_MAX {
+        return Ok(());
+    }
+    Err(Error::LimitExceeded {
+        what: "tiles of a plan (select fewer cells)".into(),
+        found: tiles,
+        limit: TILES_MAX,
+    })
 }
 
 /// The stored size of a tile of these fields.
