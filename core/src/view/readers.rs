@@ -44,7 +44,7 @@ mod tests {
     #[test]
     fn readers_that_jump_are_told_from_those_that_go_on() {
         let readers = Readers::default();
-        let mut read = |id, start: u64| readers.goes_on(id, &(start..start + 4096));
+        let read = |id, start: u64| readers.goes_on(id, &(start..start + 4096));
         assert!(read(1, 0) && read(1, 4096));
         assert!(!read(1, 1 << 30), "a jump");
         assert!(read(1, 8192) && read(1, (1 << 30) + 4096), "two readers of a file");

@@ -1,6 +1,8 @@
 //! Random ranges of large files, whose readers get single cells.
 
 use super::*;
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const SIDE: i32 = 1200;
 
