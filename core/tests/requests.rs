@@ -127,6 +127,14 @@ fn seen(lists: usize, wholes: usize, tails: usize, ranges: usize, rounds: usize)
     }
 }
 
+/// The number of concurrent requests.
+const IN_FLIGHT: usize = if cfg!(target_family = "wasm") { 256 } else { 32 };
+
+/// The rounds that `requests` requests take.
+const fn rounds_of(requests: usize) -> usize {
+    requests.div_ceil(IN_FLIGHT)
+}
+
 #[test]
 fn opening_takes_a_round_of_listings_and_a_round_of_reads() {
     for dense in [true, false] {
@@ -134,11 +142,11 @@ fn opening_takes_a_round_of_listings_and_a_round_of_reads() {
             let vfs = RoundsVfs::new(array(dense, n, false));
             let (array, took) = open(&vfs, &OpenOptions::default());
             assert_eq!(array.fragments().len() as u64, n);
-            // A schema, and a footer per fragment, with at most 32 concurrent requests.
+            // A schema, and a footer per fragment.
             let n = n as usize;
             assert_eq!(
                 took,
-                seen(5, 1, n, 0, 1 + n.div_ceil(32)),
+                seen(5, 1, n, 0, 1 + rounds_of(n)),
                 "dense: {dense}, {n} fragments"
             );
         }
@@ -257,9 +265,13 @@ fn the_rounds_of_a_large_slice_depend_only_on_its_requests() {
             let array = open(&vfs, &OpenOptions::default()).0;
             let took = read(&vfs, &array, (0, 99), &["v"]);
             // Sparse fragments have one tile here, which needs no index.
-            let (index, index_rounds) = if lists && dense { (100, 4) } else { (0, 0) };
-            // A hundred files per field, 32 at a time. The coordinates are two fields.
-            let expected = if dense { (100, 4) } else { (300, 7 + 4) };
+            let (index, index_rounds) = if lists && dense { (100, rounds_of(100)) } else { (0, 0) };
+            // A hundred files per field. The coordinates are two fields.
+            let expected = if dense {
+                (100, rounds_of(100))
+            } else {
+                (300, rounds_of(200) + rounds_of(100))
+            };
             assert_eq!(
                 took,
                 seen(0, 0, 0, expected.0 + index, expected.1 + index_rounds),

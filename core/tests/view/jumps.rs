@@ -48,12 +48,15 @@ fn random_ranges_of_large_files_are_parts_of_them() {
             .wrapping_add(1_442_695_040_888_963_407);
         (random >> 33) % below
     };
-    for name in [
+    let formats = [
         "slices/all.npy",
         "slices/v@all.bin",
         "slices/maybe@10:1100,3:1000.npy",
         "slices/all.arrow",
-    ] {
+    ];
+    // The package for browsers has its own encoder of Arrow.
+    let is_there = |name: &&str| !cfg!(target_family = "wasm") || !name.ends_with(".arrow");
+    for name in formats.into_iter().filter(is_there) {
         let whole = file(&view, name);
         // It has nothing in its cache, and knows no reader.
         let fresh = large();

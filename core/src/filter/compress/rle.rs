@@ -38,7 +38,8 @@ fn run_length(cell: &[u8], rest: &[u8], most: usize) -> usize {
 
 /// Expands the runs in `data` into `out`.
 pub(super) fn unpack(cell_bytes: usize, data: &[u8], out: &mut [u8]) -> Decoded<()> {
-    let records = data.chunks_exact(cell_bytes + RUN_BYTES);
+    let record_bytes = cell_bytes.saturating_add(RUN_BYTES);
+    let records = data.chunks_exact(record_bytes);
     if !records.remainder().is_empty() {
         return Err(Malformed::new(
             "rle",
@@ -46,7 +47,7 @@ pub(super) fn unpack(cell_bytes: usize, data: &[u8], out: &mut [u8]) -> Decoded<
             format!(
                 "{} bytes are not a whole number of {}-byte runs",
                 data.len(),
-                cell_bytes + RUN_BYTES
+                record_bytes
             ),
         ));
     }
