@@ -82,7 +82,9 @@ export class Query<F extends object = Fields> implements AsyncIterable<Columns<F
 
   /**
    * Reads the cells as an Arrow IPC stream, batch by batch as the consumer asks for them:
-   * `await tableFromIPC(query(array).arrow())` with apache-arrow. Enumerations are dictionaries, dates are dates and timestamps, and not-a-time is null.
+   * `tableFromIPC(new Uint8Array(await new Response(query(array).arrow()).arrayBuffer()))` with apache-arrow or flechette.
+   * Do not give the stream itself to apache-arrow: it takes a failed read for the end of the stream, and the table lacks
+   * cells. Enumerations are dictionaries, dates are dates and timestamps, and not-a-time is null.
    */
   arrow(): ReadableStream<Uint8Array> {
     const cells = this.batches(2 ** 22);
