@@ -1,5 +1,10 @@
 //! Random ranges of large files, whose readers get single cells.
 
+use std::sync::Arc;
+
+use hyperslab::vfs::MemVfs;
+use hyperslab::vfs::faulty::{Fault, FaultyVfs};
+
 use super::*;
 #[cfg(target_family = "wasm")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -8,13 +13,17 @@ const SIDE: i32 = 1200;
 
 /// 1200 x 1200 cells of 13 bytes in tiles of 300 x 300.
 fn large() -> View {
-    let (context, options) = (Context::memory(), created());
+    large_in(&Context::memory())
+}
+
+fn large_in(context: &Context) -> View {
+    let options = created();
     let dimension = |name| Dimension::new(name, Datatype::Int32, -7_i32, SIDE - 8, 300_i32);
     let mut maybe = Attribute::new("maybe", Datatype::Float64, CellCount::ONE);
     maybe.nullable = true;
     let attributes = vec![Attribute::new("v", Datatype::Int32, CellCount::ONE), maybe];
     let schema = Schema::new(ArrayType::Dense, vec![dimension("y"), dimension("x")], attributes);
-    block_on(Array::create(&context, "large", &schema, &[], &options)).unwrap();
+    block_on(Array::create(context, "large", &schema, &[], &options)).unwrap();
     let v: Vec<i32> = (0..SIDE * SIDE).collect();
     let mut maybe = Column::from_values(Datatype::Float64, &v.iter().map(|v| f64::from(*v)).collect::<Vec<_>>());
     maybe.validity = Some(v.iter().map(|v| u8::from(v % 3 > 0)).collect());
@@ -26,15 +35,33 @@ fn large() -> View {
             ("maybe".to_owned(), maybe),
         ],
     };
-    write(&context, "large", 1000, cells);
+    write(context, "large", 1000, cells);
     let source = Source {
-        context,
+        context: context.clone(),
         url: String::new(),
         path: "large".to_owned(),
         options: OpenOptions::default(),
         name: "large".to_owned(),
     };
     View::new(source, NOW_MS)
+}
+
+/// A row of tiles has 1.4 MB of `v`, and a tile 0.36 MB.
+#[test]
+fn a_reader_that_jumps_reads_a_tile_and_others_read_a_row_of_tiles() {
+    let store = FaultyVfs::new(Arc::new(MemVfs::new()), Fault::default());
+    let view = large_in(&Context::new(Arc::new(store.clone())));
+    let node = block_on(view.lookup("slices/v@all.bin")).unwrap().unwrap();
+    let stored = |range: Range<u64>| {
+        store.set(Fault::default());
+        block_on(view.read(&node, range)).unwrap();
+        store.calls().iter().map(|call| call.bytes).sum::<u64>()
+    };
+    let jump = stored(3_000_000..3_004_096);
+    assert!((4096..400_000).contains(&jump), "{jump} bytes for a jump");
+    let start = stored(0..4096);
+    assert!(start >= 1_400_000, "{start} bytes for the start");
+    assert_eq!(stored(4096..8192), 0);
 }
 
 #[test]
