@@ -51,6 +51,7 @@ const SLOT_BYTES: u64 = 384;
 /// A cache for values of any type, with a budget in bytes. It can be shared between threads.
 pub struct Cache {
     bytes_max: u64,
+    keeps_tiles: bool,
     state: Mutex<State>,
 }
 
@@ -85,12 +86,27 @@ impl Cache {
     pub fn new(bytes_max: u64) -> Self {
         Self {
             bytes_max,
+            keeps_tiles: false,
             state: Mutex::new(State {
                 values: LinkedHashMap::new(),
                 rejected: 0,
                 bytes: 0,
             }),
         }
+    }
+
+    /// An empty cache that also keeps whole dense tiles with filters after decoding, for readers that come back to the same
+    /// cells, such as views in web pages. Otherwise only the parts of tiles that were not wanted are kept.
+    pub fn keeping_tiles(bytes_max: u64) -> Self {
+        Self {
+            keeps_tiles: true,
+            ..Self::new(bytes_max)
+        }
+    }
+
+    /// Whether it was made by [`Cache::keeping_tiles`].
+    pub(crate) const fn keeps_tiles(&self) -> bool {
+        self.keeps_tiles
     }
 
     /// The value with this key, if it is present and of type `T`.

@@ -1,5 +1,5 @@
-//! Compares reads of dense tiles with many chunks with a naive model. Reads from memory and from disk, into new memory
-//! and into that of an earlier result.
+//! Compares reads of dense tiles with many chunks with a naive model. Reads from memory, from disk and from a cache of tiles,
+//! into new memory and into that of an earlier result.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
@@ -10,7 +10,7 @@ use hyperslab::schema::{ArrayType, Attribute, Dimension, Filter, Layout, Pipelin
 use hyperslab::vfs::MemVfs;
 use hyperslab::vfs::faulty::{Fault, FaultyVfs};
 use hyperslab::{
-    Array, Batch, CellCount, Cells, Column, Context, CreateOptions, Datatype, Key, OpenOptions, Query, Region,
+    Array, Batch, Cache, CellCount, Cells, Column, Context, CreateOptions, Datatype, Key, OpenOptions, Query, Region,
     ScalarRange, WriteOptions,
 };
 use proptest::prelude::*;
@@ -72,16 +72,20 @@ fn ranges(b: Box4) -> Vec<ScalarRange> {
     vec![ScalarRange::new(b[0], b[1]), ScalarRange::new(b[2], b[3])]
 }
 
-/// The same array in memory and in a folder.
-struct Both {
+/// The same array in memory, in a folder, and in memory with a cache that keeps tiles.
+struct Copies {
     arrays: Vec<Array>,
     newest: Vec<Option<i32>>,
     _folder: tempfile::TempDir,
 }
 
-fn write(schema: &Schema, writes: &[Box4], key: Option<Key>) -> Both {
+fn write(schema: &Schema, writes: &[Box4], key: Option<Key>) -> Copies {
     let folder = tempfile::tempdir().unwrap();
-    let contexts = [Context::memory(), Context::local(folder.path())];
+    let keeping = Context {
+        cache: Arc::new(Cache::keeping_tiles(64 << 20)),
+        ..Context::memory()
+    };
+    let contexts = [Context::memory(), Context::local(folder.path()), keeping];
     let mut newest = vec![None; (ROWS * COLS) as usize];
     let create_options = CreateOptions {
         timestamp_ms: 1,
@@ -116,14 +120,14 @@ fn write(schema: &Schema, writes: &[Box4], key: Option<Key>) -> Both {
         }
     }
     let open = |c| block_on(Array::open(c, "a", &options)).unwrap();
-    Both {
+    Copies {
         arrays: contexts.iter().map(open).collect(),
         newest,
         _folder: folder,
     }
 }
 
-impl Both {
+impl Copies {
     /// Reads single cells: first on a coarse grid, some of them twice, then some that `write_points` has changed.
     fn check_points(&mut self) {
         let at: Vec<(i64, i64)> = (0..ROWS)
@@ -214,9 +218,9 @@ fn all_kinds_of_boxes_with_all_filters() {
     for filters in pipelines() {
         for order in [Layout::RowMajor, Layout::ColMajor] {
             let writes = [[0, ROWS - 1, 0, COLS - 1], [40, 310, 150, 250], [290, 305, 0, 429]];
-            let mut both = write(&schema(&filters, order), &writes, None);
-            both.check(&BOXES);
-            both.check_points();
+            let mut copies = write(&schema(&filters, order), &writes, None);
+            copies.check(&BOXES);
+            copies.check_points();
         }
     }
     let key = Some(Key([9; 32]));
@@ -235,10 +239,10 @@ fn a_tile_that_is_read_in_parts() {
 
 #[test]
 fn cells_outside_the_domain_are_refused() {
-    let both = write(&schema(&[], Layout::RowMajor), &[[5, 450, 3, 400]], None);
+    let copies = write(&schema(&[], Layout::RowMajor), &[[5, 450, 3, 400]], None);
     let read = |fields: Option<&str>, at: &[Column]| {
         let fields = fields.map(|f| vec![f.to_owned()]);
-        block_on(both.arrays[0].read_points(fields, at)).map_err(|e| e.to_string())
+        block_on(copies.arrays[0].read_points(fields, at)).map_err(|e| e.to_string())
     };
     let one = |y, x| coordinates(&[(0, 0), (y, x)]);
     assert!(read(None, &one(499, 429)).is_ok());

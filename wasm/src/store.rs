@@ -40,7 +40,7 @@ impl RawStore {
         } else {
             js
         };
-        let cache = Arc::new(Cache::new(whole_number(cache_bytes)));
+        let cache = Arc::new(Cache::keeping_tiles(whole_number(cache_bytes)));
         Self {
             context: Context {
                 vfs,

@@ -18,8 +18,6 @@ use crate::vfs::ReadAt;
 
 /// A tile is read whole if the wanted cells span at least one byte in this many.
 const FEW: u64 = 4;
-/// Whether tiles of which at least a part is wanted ([`FEW`]) are cached after decoding. Views in web pages draw the same tiles again.
-const KEEPS_TILES: bool = cfg!(target_family = "wasm");
 /// Chunks that claim to be larger are left to the decoder of whole tiles, which does not trust stored sizes.
 const CHUNK_BYTES_MAX: u32 = 16 << 20;
 /// The largest buffer that a thread keeps.
@@ -71,7 +69,7 @@ pub(crate) fn copy_pieces(
     }
     let copied = match input {
         Input::Decoded(column) => return copy_decoded(column, buffer, pieces),
-        Input::Stored(tile) if KEEPS_TILES && is_kept(tile, buffer, pieces, d) => {
+        Input::Stored(tile) if is_kept(tile, buffer, pieces, d) => {
             return copy_decoded(&*input.decode(d, Reuse::Likely)?, buffer, pieces);
         }
         Input::Stored(tile) => copy_stored(tile, buffer, pieces, d, remember),
@@ -83,8 +81,12 @@ pub(crate) fn copy_pieces(
     }
 }
 
-/// Whether to decode and cache a whole tile: if it has filters, fits in the cache, and at least a quarter of it is wanted.
+/// Whether to decode and cache a whole tile: if the cache keeps tiles, and this one has filters, fits in the cache, and at
+/// least a quarter of it is wanted.
 fn is_kept(tile: &LocatedTile, buffer: Buffer, pieces: &[OutputPiece<'_>], d: &Decoding) -> bool {
+    if !d.cache.keeps_tiles() {
+        return false;
+    }
     let Ok(stored) = Stored::new(tile, buffer, d) else {
         return false;
     };
