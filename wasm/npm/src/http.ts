@@ -1,5 +1,7 @@
+// The store of files that a web server or a bucket has.
 import { bucketOf, hasAll, listAddress, readPage, type Bucket, type Page } from "./buckets.js";
 import { parseListing } from "./core.js";
+import { Deadline, untilAborted } from "./deadline.js";
 import { init } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { Gate, RangeCache, RangeMerger, SingleFlight, Urgency } from "./ranges.js";
@@ -80,8 +82,6 @@ const MANIFEST_BYTES_MAX = 32 * 2 ** 20;
 /** The maximum number of pages of a bucket's listing. Each has up to a thousand files. */
 const PAGES_MAX = 4096;
 const TIMEOUT_MS = 60_000;
-/** The minimum average speed of a body, in bytes per millisecond. */
-const BYTES_PER_MS_MIN = 16.384;
 const MANIFEST = "__manifest.json";
 const TRIES = 4;
 /** The bytes to request of a file whose size is not known. The engine reads as many of the metadata of fragments. */
@@ -398,58 +398,6 @@ interface Ask {
 function atLeast(name: string, given: unknown, least: number): void {
   if (given === undefined || (typeof given === "number" && given >= least)) return;
   throw new HyperslabError("InvalidArgument", `the option '${name}' must be a number of at least ${least}, not ${String(given)}`);
-}
-
-/** The result of `work`, unless `signal` is aborted first. */
-async function untilAborted<T>(work: T | Promise<T>, signal: AbortSignal): Promise<T> {
-  let stop = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason as Error);
-    signal.addEventListener("abort", stop, { once: true });
-  });
-  return Promise.race([work, aborted]).finally(() => signal.removeEventListener("abort", stop));
-}
-
-/** Aborts a request if `outer` does, if its response does not start in time, or if its body is too slow. */
-class Deadline {
-  private readonly controller = new AbortController();
-  private readonly begun = performance.now();
-  private bytes = 0;
-  private timer: ReturnType<typeof setTimeout> | undefined;
-  private readonly give = () => this.controller.abort(this.outer.reason);
-
-  constructor(private readonly timeout: number, private readonly outer: AbortSignal) {
-    outer.addEventListener("abort", this.give, { once: true });
-    if (outer.aborted) this.give();
-    this.wait();
-  }
-
-  get signal(): AbortSignal {
-    return this.controller.signal;
-  }
-
-  /** Counts bytes of the body that have arrived. */
-  came(bytes: number): void {
-    this.bytes += bytes;
-    this.wait();
-  }
-
-  why(): string {
-    return this.bytes === 0
-      ? `no response within ${this.timeout} ms`
-      : `the response was too slow: ${this.bytes} bytes so far; at least ${BYTES_PER_MS_MIN} bytes per millisecond are required after ${this.timeout} ms`;
-  }
-
-  end(): void {
-    clearTimeout(this.timer);
-    this.outer.removeEventListener("abort", this.give);
-  }
-
-  private wait(): void {
-    clearTimeout(this.timer);
-    const left = this.begun + this.timeout + this.bytes / BYTES_PER_MS_MIN - performance.now();
-    this.timer = setTimeout(() => this.controller.abort(new DOMException("too slow", "TimeoutError")), Math.max(left, 0));
-  }
 }
 
 /** Reads the decompressed body. `undefined` if it is longer than `most`. */

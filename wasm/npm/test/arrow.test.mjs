@@ -131,3 +131,21 @@ test("a stream reads as its consumer asks, and stops when it is cancelled", asyn
   await assert.rejects(bytesOf(stream), /stop/);
   assert.equal(tableFromIPC(await bytesOf(query(array).arrow())).getChild("a").get(2 ** 20 - 1), (await get(array)).data[2 ** 20 - 1]);
 });
+
+test("a read that fails midway is an error once the bytes are collected", async () => {
+  const files = new MemoryStore();
+  const array = await create(files, { type: "sparse", dims: [{ name: "x", type: "int32", domain: [0, 99_999], tile: 1000 }], attrs: [{ name: "a", type: "int32" }], capacity: 1000 });
+  const xs = Int32Array.from({ length: 50_000 }, (_, i) => i);
+  await put(array, null, { x: xs, a: xs });
+  let left = Infinity;
+  const failing = Object.fromEntries(["get", "getRange", "getSize", "list"].map((name) => [name, (...args) => {
+    if (left-- <= 0) throw new Error("the network is down");
+    return files[name](...args);
+  }]));
+  const opened = await open(failing);
+  assert.equal(tableFromIPC(await bytesOf(query(opened).arrow())).numRows, 50_000);
+  // Another store object has nothing in its cache.
+  const other = await open({ ...failing });
+  left = 4;
+  await assert.rejects(bytesOf(query(other, { batchBytes: 2 ** 12 }).arrow()), /the network is down/);
+});

@@ -6,12 +6,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { consolidate, create, deleteCells, FileStore, get, MemoryStore, open, put, query, vacuum, writeManifest } from "hyperslab";
 import { Pool } from "hyperslab/pool";
+import { line } from "./fixtures.mjs";
 
-const line = {
-  type: "dense",
-  dims: [{ name: "i", type: "int32", domain: [0, 9], tile: 5 }],
-  attrs: [{ name: "a", type: "int32", filters: ["zstd"] }],
-};
 const points = {
   type: "sparse",
   dims: [{ name: "x", type: "int32", domain: [0, 99], tile: 10 }],

@@ -8,6 +8,7 @@ import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { serve } from "./serve.mjs";
+import { use } from "./fixtures.mjs";
 
 const here = fileURLToPath(new URL("..", import.meta.url));
 let folder;
@@ -19,13 +20,6 @@ before(async () => {
   execFileSync("npm", ["install", "--silent", "--no-audit", "--no-fund", join(folder, packed)], { cwd: folder });
 });
 after(() => rm(folder, { recursive: true }));
-
-const use = `
-  const array = await create(new MemoryStore(), { type: "dense",
-    dims: [{ name: "i", type: "int64", domain: [0, 3], tile: 2 }], attrs: [{ name: "a", type: "int64" }] });
-  await put(array, null, BigInt64Array.of(1n, 2n, 3n, 4n));
-  const sum = (await get(await array.at(Infinity))).data.reduce((a, b) => a + b);
-`;
 
 test("the package has its code, README and licences, and nothing else", () => {
   const packed = execFileSync("npm", ["pack", "--dry-run", "--json", "--silent"], { cwd: here, encoding: "utf8" });

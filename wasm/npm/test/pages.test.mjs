@@ -7,6 +7,7 @@ import { basename, join, relative } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { browser, simd } from "./browser.mjs";
+import { use } from "./fixtures.mjs";
 import { serve } from "./serve.mjs";
 import { titles } from "./titles.mjs";
 
@@ -15,13 +16,6 @@ let folder;
 
 before(async () => { folder = await mkdtemp(join(tmpdir(), "hyperslab-pages-")); });
 after(() => rm(folder, { recursive: true }));
-
-const use = `
-  const array = await create(new MemoryStore(), { type: "dense",
-    dims: [{ name: "i", type: "int64", domain: [0, 3], tile: 2 }], attrs: [{ name: "a", type: "int64" }] });
-  await put(array, null, BigInt64Array.of(1n, 2n, 3n, 4n));
-  const sum = (await get(await array.at(Infinity))).data.reduce((a, b) => a + b);
-`;
 
 /** A site with the package and a page that runs `script`. */
 async function site(script) {

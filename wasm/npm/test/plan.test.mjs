@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { create, get, HttpStore, MemoryStore, open, prefetch, put, query, slice } from "hyperslab";
 import { Pool } from "hyperslab/pool";
+import { named } from "./fixtures.mjs";
 import { serve } from "./serve.mjs";
 
 const store = new MemoryStore();
@@ -14,12 +15,7 @@ const dense = await create(store, {
 }, { path: "dense", at: 1 });
 await put(dense, null, { a: Float64Array.from({ length: side * side }, (_, i) => Math.sin(i)), b: new Int16Array(side * side) }, { at: 2 });
 await put(await dense.at(9), [[0, 15], [0, 15]], { a: new Float64Array(256), b: new Int16Array(256) }, { at: 3 });
-const sparse = await create(store, {
-  type: "sparse",
-  dims: [{ name: "x", type: "float64", domain: [0, 100], tile: 100 }],
-  attrs: [{ name: "name", type: "string_utf8" }, { name: "v", type: "int32" }],
-  capacity: 10,
-}, { path: "sparse", at: 1 });
+const sparse = await create(store, named, { path: "sparse", at: 1 });
 const xs = Float64Array.from({ length: 100 }, (_, i) => i + 0.5);
 await put(sparse, null, { x: xs, name: Array.from(xs, String), v: Int32Array.from(xs) }, { at: 2 });
 

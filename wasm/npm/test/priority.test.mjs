@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { create, get, HttpStore, MemoryStore, open, put, query } from "hyperslab";
 import { Pool } from "hyperslab/pool";
+import { named } from "./fixtures.mjs";
 import { serve } from "./serve.mjs";
 import { gate, until } from "./wait.mjs";
 
@@ -10,12 +11,7 @@ const store = new MemoryStore();
 const dims = ["y", "x"].map((name) => ({ name, type: "int32", domain: [0, 63], tile: 16 }));
 const dense = await create(store, { type: "dense", dims, attrs: [{ name: "a", type: "float64" }] }, { path: "dense", at: 1 });
 await put(dense, null, Float64Array.from({ length: 64 * 64 }, Math.sin), { at: 2 });
-const sparse = await create(store, {
-  type: "sparse",
-  dims: [{ name: "x", type: "float64", domain: [0, 100], tile: 100 }],
-  attrs: [{ name: "name", type: "string_utf8" }, { name: "v", type: "int32" }],
-  capacity: 10,
-}, { path: "sparse", at: 1 });
+const sparse = await create(store, named, { path: "sparse", at: 1 });
 const xs = Float64Array.from({ length: 100 }, (_, i) => i + 0.5);
 store.set("file", new Uint8Array(2 ** 19));
 await put(sparse, null, { x: xs, name: Array.from(xs, String), v: Int32Array.from(xs) }, { at: 2 });

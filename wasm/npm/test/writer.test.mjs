@@ -5,19 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, FileStore, get, MemoryStore, open, query, writer } from "hyperslab";
 import { both } from "./both.mjs";
+import { counted, invalid, line, points } from "./fixtures.mjs";
 
-const line = {
-  type: "dense",
-  dims: [{ name: "i", type: "int32", domain: [0, 9], tile: 5 }],
-  attrs: [{ name: "a", type: "int32", filters: ["zstd"] }],
-};
-const points = {
-  type: "sparse",
-  dims: [{ name: "x", type: "int64", domain: [0, 9999], tile: 100 }],
-  attrs: [{ name: "v", type: "float64" }],
-};
-const counted = Int32Array.from({ length: 10 }, (_, i) => i);
-const invalid = (message) => (error) => error.code === "InvalidArgument" && message.test(error.message);
 
 both("a dense fragment is written in parts", async (pool) => {
   const store = new MemoryStore();
