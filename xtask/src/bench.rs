@@ -56,7 +56,7 @@ fn browser(args: &[String]) -> Outcome {
     let folder = root().join("bench/browser");
     setup::node_packages(&folder)?;
     let python = setup::browser_bench_python()?;
-    npm::build()?;
+    npm::build(npm::Engines::All)?;
     let (data, results) = (target().join("bench-browser"), root().join("bench/results"));
     let script = |program: &str, name: &str| {
         let mut c = command(program);

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Instant;
 
-use crate::npm;
+use crate::npm::{self, Engines};
 use crate::run::{self, Outcome, cargo, command, root, target};
 use crate::setup::{Need, all};
 
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         [word] if word == "prepare" => {
             // The tests have built the programs with all features before.
             arrays(&mut steps, &[])?;
-            page(&mut steps)
+            page(&mut steps, Engines::All)
         }
         _ => Err("usage: cargo xtask demo [prepare]".into()),
     }
@@ -77,13 +77,13 @@ fn arrays(steps: &mut Steps, options: &[&str]) -> Outcome {
 }
 
 /// Builds the npm package and the viewer, and puts them into the site.
-fn page(steps: &mut Steps) -> Outcome {
+fn page(steps: &mut Steps, engines: Engines) -> Outcome {
     steps.next("install what the page needs");
     if let Some((need, why)) = all(&[Need::Wasm, Need::Node]).into_iter().next() {
         return Err(format!("{need:?} is missing: {why}"));
     }
     steps.next("build the npm package");
-    npm::build()?;
+    npm::build(engines)?;
     steps.next("build the viewer");
     run::run(
         command("npm")
@@ -184,6 +184,14 @@ fn hyperslab(args: &[&str]) -> Outcome {
     run::run(command(&text(&program("hyperslab"))).args(args))
 }
 
+/// Options of cargo for programs that are built quickly. The sample arrays are on this machine, so they need no clients of
+/// object stores. At level 0, importing the samples takes a minute longer.
+const QUICK: &[&str] = &[
+    "--no-default-features",
+    "--config",
+    "profile.dev.package.hyperslab-cli.opt-level=1",
+];
+
 /// Mounts the arrays, serves the page, and runs until the user presses Ctrl-C.
 fn show(steps: &mut Steps) -> Outcome {
     let (ended, end) = mpsc::channel();
@@ -193,8 +201,7 @@ fn show(steps: &mut Steps) -> Outcome {
     })
     .map_err(|e| format!("cannot wait for Ctrl-C: {e}"))?;
 
-    // The sample arrays are on this machine, and clients of object stores take long to build.
-    arrays(steps, &["--no-default-features"])?;
+    arrays(steps, QUICK)?;
     let mut children = Vec::new();
     match mount() {
         Ok((child, place)) => {
@@ -203,7 +210,7 @@ fn show(steps: &mut Steps) -> Outcome {
         }
         Err(why) => println!("\narrays as files:  not available ({why})\n"),
     }
-    let outcome = page(steps).and_then(|()| {
+    let outcome = page(steps, Engines::WithSimd).and_then(|()| {
         steps.next("serve the page");
         let (child, address) = serve()?;
         children.push(child);

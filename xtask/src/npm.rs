@@ -11,17 +11,26 @@ pub(crate) fn run() -> Outcome {
     if let Some((need, why)) = all(&[Need::Wasm, Need::Node]).into_iter().next() {
         return Err(format!("{need:?} is missing: {why}"));
     }
-    build()
+    build(Engines::All)
+}
+
+/// The engines in the package.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Engines {
+    All,
+    /// Not the one for browsers without SIMD, which takes as long to build as the other.
+    WithSimd,
 }
 
 /// Builds the package, without checking for tools.
 ///
 /// # Errors
 /// If the build fails.
-pub(crate) fn build() -> Outcome {
-    run::run(
-        command("npm")
-            .args(["run", "build"])
-            .current_dir(root().join("wasm/npm")),
-    )
+pub(crate) fn build(engines: Engines) -> Outcome {
+    let mut npm = command("npm");
+    npm.args(["run", "build"]).current_dir(root().join("wasm/npm"));
+    if engines == Engines::WithSimd {
+        npm.env("HYPERSLAB_SIMD_ONLY", "1");
+    }
+    run::run(&mut npm)
 }

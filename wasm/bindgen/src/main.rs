@@ -1,9 +1,9 @@
 //! Generates the JavaScript bindings of the engine's WebAssembly, and splits it:
-//! `hyperslab-bindgen FILE.wasm BASELINE.wasm FOLDER`.
+//! `hyperslab-bindgen FOLDER WEIGHTS.csv FILE.wasm [BASELINE.wasm]`.
 //!
-//! Both files must be linked with `--emit-relocs`. The second is the same engine for browsers without WebAssembly SIMD.
-//! Writes `core.js`, its TypeScript declarations, and the core and the parts of both engines to the folder. `core.js` also
-//! has the tables of the parts. The optional last argument is a CSV file to write the size of each part's code to.
+//! The files must be linked with `--emit-relocs`. The optional second one is the same engine for browsers without
+//! WebAssembly SIMD. Writes `core.js`, its TypeScript declarations, and the core and the parts of the engines to the
+//! folder. `core.js` also has the tables of the parts. The CSV file gets the size of each part's code.
 
 mod links;
 mod parts;
@@ -21,25 +21,24 @@ use parts::{Owners, Part};
 
 fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let (wasm, baseline, folder, table) = match args.as_slice() {
-        [wasm, baseline, folder] => (wasm, baseline, folder, None),
-        [wasm, baseline, folder, table] => (wasm, baseline, folder, Some(table)),
-        _ => bail!("usage: hyperslab-bindgen FILE.wasm BASELINE.wasm FOLDER [WEIGHTS.csv]"),
+    let [folder, table, wasm, baseline @ ..] = args.as_slice() else {
+        bail!("usage: hyperslab-bindgen FOLDER WEIGHTS.csv FILE.wasm [BASELINE.wasm]")
     };
     let engine = Engine::read(wasm)?;
-    let baseline = Engine::read(baseline)?;
-    if let Some(table) = table {
-        let weights = weights::table(&engine.links, &engine.owners, &engine.parts);
-        fs::write(table, weights).with_context(|| format!("cannot write {table}"))?;
-    }
-    let renamed = same::renamed(&baseline.js, &engine.js)?;
+    let weights = weights::table(&engine.links, &engine.owners, &engine.parts);
+    fs::write(table, weights).with_context(|| format!("cannot write {table}"))?;
     let folder = Path::new(folder);
     fs::create_dir_all(folder)?;
     let (code, types) = parts::tables();
     write(folder, "core.js", (engine.js.clone() + &code).as_bytes())?;
     write(folder, "core.d.ts", (engine.ts.clone() + &types).as_bytes())?;
     engine.write(folder, "", &HashMap::new())?;
-    baseline.write(folder, "-baseline", &renamed)
+    if let Some(path) = baseline.first() {
+        let baseline = Engine::read(path)?;
+        let renamed = same::renamed(&baseline.js, &engine.js)?;
+        baseline.write(folder, "-baseline", &renamed)?;
+    }
+    Ok(())
 }
 
 /// A linked engine and its bindings.
