@@ -1,4 +1,4 @@
-// What is compared: a reader, its options, and what it reads. `shown` is its name on the page.
+// The contenders: each has a reader, its options, and the address of its data. `shown` is its name on the page.
 const manifest = { listing: "manifest" };
 const nginx = { listing: "index" };
 

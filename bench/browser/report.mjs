@@ -81,7 +81,7 @@ this page and its plots from [\`browser.csv\`](browser.csv). [\`bench/browser\`]
 - Each time is the fastest of two fresh pages in fresh browsers. Other programs used the same two cores, so trust only
   ratios of 1.5 or more. The numbers of requests and bytes do not depend on that, except for the slider.
 - *best* is a library with the settings that its documentation recommends, *default* without. *pool* decodes in workers.
-- *slider*: every 16 ms the next of 60 windows, and the earlier read is aborted. The time is that of the last one.
+- *slider*: every 16 ms the next of 60 windows, and the earlier read is aborted. The time ends with the last window.
 - h5wasm in a page reads files that are fetched whole, which is part of its *open*. Its later phases need no network, so the
   lists of faster libraries leave it out.
 - Every answer is compared with the sum of the cells.

@@ -40,7 +40,7 @@ pub(crate) async fn evolve(env: &Env, args: &Evolve) -> Result<()> {
     }
 }
 
-/// What to change.
+/// The changes that the arguments ask for.
 async fn evolution(args: &Evolve, array: &Array) -> Result<Evolution> {
     let mut change = Evolution {
         drop: args.drop_attr.clone(),

@@ -24,7 +24,7 @@ use crate::vfs::coalesce::{GAP_BYTES, MERGED_BYTES_MAX, coalesce};
 /// The most tiles in a plan.
 const TILES_MAX: u64 = 1 << 20;
 
-/// What a read would do. The metadata of fragments is read to find out; their tiles are not.
+/// The requests and tiles of a read. Planning reads the metadata of fragments, but no tiles.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReadPlan {
     /// The byte ranges that would be requested, neighbours merged. Tiles in the cache of decoded tiles need none. Of
