@@ -85,7 +85,7 @@ pub fn starts(text: &str, datatype: Datatype) -> Result<(i64, i64), String> {
 /// writes.
 ///
 /// A number is in milliseconds since 1970, except that four digits are a year and eight digits are a date, as in ISO
-/// 8601. Numbers with the suffix `ms` are always milliseconds. [`format_milliseconds`] is the inverse.
+/// 8601. Six digits are an error, because they may be meant as a year and a month. Numbers with the suffix `ms` are always milliseconds. [`format_milliseconds`] is the inverse.
 ///
 /// ```
 /// use hyperslab::internals::calendar;
@@ -103,6 +103,12 @@ pub fn milliseconds(text: &str) -> Result<(u64, u64), String> {
     if is_number && (number.len() < text.len() || !is_calendar_digits(number)) {
         let ms = number.parse().map_err(|_| format!("'{text}' is too large"))?;
         return Ok((ms, ms));
+    }
+    if is_number && number.len() == 6 {
+        let (year, month) = number.split_at(4);
+        return Err(format!(
+            "'{text}' may mean a month; write {year}-{month}, or {text}ms for milliseconds since 1970"
+        ));
     }
     if text
         .strip_prefix('-')
@@ -145,9 +151,9 @@ pub fn format_milliseconds(ms: u64) -> String {
     number + unit
 }
 
-/// Whether a number would be read as a year or as a date without dashes.
+/// Whether a number looks like a year, a month or a date without dashes.
 const fn is_calendar_digits(number: &str) -> bool {
-    matches!(number.len(), 4 | 8)
+    matches!(number.len(), 4 | 6 | 8)
 }
 
 /// Formats `value` ticks of `datatype` since 1970 as ISO 8601, in the precision of the unit. The smallest value is
@@ -179,8 +185,8 @@ pub fn format(value: i64, datatype: Datatype) -> String {
     let s = seconds.rem_euclid(DAY_SECONDS);
     let (h, min, sec) = (s / 3600, s / 60 % 60, s % 60);
     match fraction_digits(datatype) {
-        None if datatype == Datatype::DatetimeHr => format!("{date}T{h:02}"),
-        None if datatype == Datatype::DatetimeMin => format!("{date}T{h:02}:{min:02}"),
+        // Many readers, such as pandas, need the minutes of a time.
+        None if matches!(datatype, Datatype::DatetimeHr | Datatype::DatetimeMin) => format!("{date}T{h:02}:{min:02}"),
         None => date,
         Some(0) => format!("{date}T{h:02}:{min:02}:{sec:02}"),
         Some(digits) => {

@@ -239,7 +239,7 @@ fn failures_have_an_error_number_and_a_reason() {
         Err(FsError::NoAttribute)
     ));
     assert_eq!(
-        number(files.lookup(slices, OsStr::new("0:500.npy")).unwrap_err()),
+        number(files.lookup(slices, OsStr::new("100:500.npy")).unwrap_err()),
         ENOENT
     );
     let why = files.xattr(slices, OsStr::new("user.hyperslab.error")).unwrap();

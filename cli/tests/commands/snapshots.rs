@@ -116,7 +116,7 @@ fn wrong_arguments() {
             "export a out.csv --at yesterday",
             "export a out.csv --at 2020..2019",
             "export a out.csv --select 0:1,0:1,0:1",
-            "export a out.csv --select 0:9,0:1",
+            "export a out.csv --select 9:12,0:1",
             "export a out.csv --select x=0:1",
             "export a out.csv --where 'data >'",
             "export a out.csv --where 'data == \"x\"'",

@@ -10,6 +10,7 @@ use arrow_schema::{Schema, SchemaRef};
 use super::types::FieldType;
 use crate::column::Column;
 use crate::error::{Error, Result};
+use crate::format::attribute::column_names;
 
 /// Converts the columns of a table to record batches.
 ///
@@ -53,14 +54,16 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table of these fields of a dense or sparse array. The forms of the fields must be final.
+    /// A table of these fields of a dense or sparse array. The column of an unnamed field is called `data`. The forms of the fields must be final.
     ///
     /// # Errors
     /// [`Error::LimitExceeded`] if the values of an enumeration exceed 2 GiB.
     pub fn new(fields: Vec<FieldType>, dense: bool) -> Result<Self> {
         let kind = if dense { "dense" } else { "sparse" };
         let metadata = HashMap::from([("tiledb.array_type".to_owned(), kind.to_owned())]);
-        let named: Vec<_> = fields.iter().map(FieldType::arrow_field).collect();
+        let names: Vec<&str> = fields.iter().map(|f| f.name.as_str()).collect();
+        let named = fields.iter().zip(column_names(&names));
+        let named: Vec<_> = named.map(|(f, (name, _))| f.column_field(&name)).collect();
         Ok(Self {
             schema: Arc::new(Schema::new_with_metadata(named, metadata)),
             dictionaries: fields.iter().map(FieldType::dictionary).collect::<Result<_>>()?,

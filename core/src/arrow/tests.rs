@@ -7,7 +7,7 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field as ArrowField};
 
-use super::{FieldType, Form, Role};
+use super::{FieldType, Form, Role, Table};
 use crate::column::{Column, typed};
 use crate::datatype::{CellCount, Datatype};
 use crate::format::attribute::Attribute;
@@ -86,6 +86,17 @@ fn every_datatype_and_cell_count_round_trips() {
             assert!(array.is_null(1) && array.null_count() == 1);
         }
     }
+}
+
+#[test]
+fn the_column_of_an_unnamed_field_has_a_name() {
+    let named = |name: &str| FieldType::from(Field::new(name, Datatype::Int8, CellCount::ONE));
+    let table = Table::new(vec![named(""), named("data"), named("b")], true).unwrap();
+    let names: Vec<&str> = table.schema().fields().iter().map(|f| f.name().as_str()).collect();
+    assert_eq!(names, ["data_", "data", "b"]);
+    let back = table.schema().fields().iter().map(|f| FieldType::infer(f).unwrap());
+    let back: Vec<String> = back.map(|f| f.field.name).collect();
+    assert_eq!(back, ["", "data", "b"]);
 }
 
 #[test]

@@ -18,6 +18,8 @@ const DATATYPE: &str = "tiledb.datatype";
 const CELL: &str = "tiledb.cell";
 const NULLABLE: &str = "tiledb.nullable";
 const ROLE: &str = "tiledb.role";
+/// The name of a field if its column has another name, as that of an unnamed field.
+const NAME: &str = "tiledb.name";
 
 /// The role of a column in an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +88,11 @@ impl From<Field> for FieldType {
 impl FieldType {
     /// The Arrow field: type, nullability, and the metadata for an exact conversion back.
     pub fn arrow_field(&self) -> ArrowField {
+        self.column_field(&self.name)
+    }
+
+    /// The Arrow field of a column with this name.
+    pub(super) fn column_field(&self, name: &str) -> ArrowField {
         let cell = match self.cell {
             CellCount::Var => "var".to_owned(),
             CellCount::Fixed(n) => n.to_string(),
@@ -102,7 +109,10 @@ impl FieldType {
             };
             metadata.insert(ROLE.to_owned(), role.to_owned());
         }
-        ArrowField::new(&self.name, self.arrow_type(), self.may_have_nulls())
+        if name != self.name {
+            metadata.insert(NAME.to_owned(), self.name.clone());
+        }
+        ArrowField::new(name, self.arrow_type(), self.may_have_nulls())
             .with_dict_is_ordered(self.ordered)
             .with_metadata(metadata)
     }
@@ -126,7 +136,7 @@ impl FieldType {
             ..Self::from(Field {
                 nullable: metadata.map_or(field.is_nullable(), |n| n == "true"),
                 fill: Attribute::new("", datatype, cell).fill,
-                ..Field::new(field.name(), datatype, cell)
+                ..Field::new(field.metadata().get(NAME).unwrap_or(field.name()), datatype, cell)
             })
         })
     }

@@ -104,6 +104,10 @@ fn errors_say_how_to_write_a_time() {
             "20261301",
             "'20261301' is not a date; write 20261301ms for milliseconds since 1970",
         ),
+        (
+            "202603",
+            "'202603' may mean a month; write 2026-03, or 202603ms for milliseconds since 1970",
+        ),
         ("99999999999999999999", "'99999999999999999999' is too large"),
     ] {
         assert_eq!(milliseconds(text), Err(words.to_owned()));
@@ -120,6 +124,7 @@ fn formatted_milliseconds_parse_back() {
         2026,
         9999,
         10_000,
+        202_603,
         20_260_301,
         99_999_999,
         1_767_225_600_000,
@@ -137,7 +142,7 @@ fn formats_like_numpy() {
         (-1, Datatype::DatetimeMonth, "1969-12"),
         (1, Datatype::DatetimeWeek, "1970-01-08"),
         (18321, Datatype::DatetimeDay, "2020-02-29"),
-        (-1, Datatype::DatetimeHr, "1969-12-31T23"),
+        (-1, Datatype::DatetimeHr, "1969-12-31T23:00"),
         (1_582_934_400_123, Datatype::DatetimeMs, "2020-02-29T00:00:00.123"),
         (-1, Datatype::DatetimeNs, "1969-12-31T23:59:59.999999999"),
         (i64::MIN, Datatype::DatetimeSec, "NaT"),

@@ -8,8 +8,6 @@ use crate::format::tile::ChunkPlace;
 pub(crate) enum Packing {
     /// No compression.
     Plain,
-    /// A zlib stream (RFC 1950).
-    Zlib,
     /// A Zstandard frame.
     Zstd,
 }
@@ -23,7 +21,6 @@ impl Packing {
         let mut filters = pipeline.filters.iter().filter(|f| **f != Filter::None);
         let packing = match filters.next() {
             None => Self::Plain,
-            Some(Filter::Gzip { .. }) => Self::Zlib,
             Some(Filter::Zstd { .. }) => Self::Zstd,
             Some(_) => return None,
         };
@@ -57,12 +54,7 @@ impl Packing {
     fn starts(self, magic: &[u8]) -> bool {
         match (self, magic) {
             (Self::Plain, _) => true,
-            // Deflate with a window of up to 32 KiB; the first two bytes include a checksum.
-            (Self::Zlib, [method, flags, ..]) => {
-                method & 0x8f == 8 && u16::from_be_bytes([*method, *flags]).is_multiple_of(31)
-            }
             (Self::Zstd, magic) => magic == [0x28, 0xb5, 0x2f, 0xfd],
-            _ => false,
         }
     }
 }
@@ -80,13 +72,14 @@ mod tests {
         let of = |filters: Vec<Filter>| Packing::of(&Pipeline::new(filters));
         assert_eq!(of(vec![]), Some(Packing::Plain));
         assert_eq!(of(vec![Filter::None, Filter::None]), Some(Packing::Plain));
-        assert_eq!(of(vec![Filter::Gzip { level: 9 }]), Some(Packing::Zlib));
         assert_eq!(of(vec![Filter::None, Filter::Zstd { level: -1 }]), Some(Packing::Zstd));
         for others in [
             vec![Filter::Lz4 { level: 1 }],
             vec![Filter::Byteshuffle, Filter::Zstd { level: 3 }],
             vec![Filter::Zstd { level: 3 }, Filter::Md5],
-            vec![Filter::Gzip { level: 3 }, Filter::Gzip { level: 3 }],
+            vec![Filter::Zstd { level: 3 }, Filter::Zstd { level: 3 }],
+            // Zarr has no codec for zlib streams.
+            vec![Filter::Gzip { level: 3 }],
         ] {
             assert_eq!(of(others.clone()), None, "{others:?}");
         }
@@ -109,7 +102,6 @@ mod tests {
     fn chunks_are_identified_by_their_header_and_first_bytes() {
         let all = [
             (Packing::Plain, vec![]),
-            (Packing::Zlib, vec![Filter::Gzip { level: -1 }]),
             (Packing::Zstd, vec![Filter::Zstd { level: -1 }]),
         ];
         for (packing, filters) in &all {

@@ -25,6 +25,11 @@ pub fn display_name(attribute: &str) -> &str {
     if attribute.is_empty() { "data" } else { attribute }
 }
 
+/// Whether each cell is a complex number: two floats, as TileDB-Py stores them.
+pub(crate) fn is_complex(datatype: Datatype, cell: CellCount) -> bool {
+    datatype.is_float() && cell == CellCount::Fixed(2)
+}
+
 /// Unique column names for these fields: for each, the column of its values and the column of its validity flags. Named
 /// fields keep their names; generated names get underscores appended until they are unique.
 pub fn column_names(fields: &[&str]) -> Vec<(String, String)> {

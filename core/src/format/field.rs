@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::attribute::Attribute;
+use super::attribute::{Attribute, is_complex};
 use super::domain::Dimension;
 use super::enumeration::Enumeration;
 use super::fragment::slots::FieldId;
@@ -72,6 +72,11 @@ impl Field {
             fill_valid: true,
             ..Self::new(&dimension.name, dimension.datatype, dimension.cell)
         }
+    }
+
+    /// Whether each cell is a complex number.
+    pub(crate) fn is_complex(&self) -> bool {
+        is_complex(self.datatype, self.cell)
     }
 
     /// The field of write times or deletes, which only consolidated fragments have. Cells of other fragments were not

@@ -20,6 +20,7 @@ use super::tiles::readable;
 use crate::array::index::Section;
 use crate::array::{Array, Fragment};
 use crate::datatype::{Datatype, Physical};
+use crate::format::attribute::is_complex;
 use crate::format::field::Field;
 use crate::format::metadata::MetaValue;
 use crate::format::schema::Attribute;
@@ -38,6 +39,10 @@ const BOXES_MAX: usize = 1 << 12;
 /// The CF attributes for the missing values of an attribute, as numbers of type `shown`. They are the value in
 /// unwritten or null cells, and the value in the array's metadata.
 pub(super) fn attributes(array: &Array, a: &Attribute, shown: Datatype, facts: &Facts) -> Vec<(String, Value)> {
+    // The CF conventions have no missing complex numbers.
+    if is_complex(a.datatype, a.cell) {
+        return Vec::new();
+    }
     let read = |datatype: Datatype, bytes: &[u8]| Scalar::from_le_bytes(datatype.physical(), bytes);
     let missing = missing_value(array, a, &facts.filled).and_then(|bytes| number(shown, &read(shown, &bytes)?));
     let stated = |key: &str| stated(&facts.metadata, &a.name, key);

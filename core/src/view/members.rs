@@ -4,6 +4,8 @@ use super::file_names::{file_name, shortened};
 use super::selection::column_names;
 use super::tiles::lengths;
 use crate::datatype::CellCount;
+use crate::format::attribute::is_complex;
+use crate::format::domain::Dimension;
 use crate::format::schema::{Attribute, Schema};
 use crate::geometry::grid::Grid;
 
@@ -30,27 +32,51 @@ pub(super) fn members(schema: &Schema) -> Vec<(String, Member)> {
     let shown = |a: &&Attribute| !a.datatype.is_bytes() && !a.cell.is_var();
     let attributes: Vec<&Attribute> = schema.attributes.iter().filter(shown).collect();
     let names: Vec<&str> = attributes.iter().map(|a| a.name.as_str()).collect();
+    let mut all: Vec<(String, Member)> = Vec::new();
     for (a, (name, valid)) in attributes.iter().zip(column_names(&names)) {
-        let values = (name, Member::Values(a.name.clone()));
-        let validity = a.nullable.then(|| (valid, Member::Valid(a.name.clone())));
-        for (name, member) in std::iter::once(values).chain(validity) {
-            // An escaped name may equal another name.
-            let mut name = node_name(&name);
-            while found.iter().any(|(n, _)| *n == name) {
-                name.push('_');
-            }
-            found.push((name, member));
-        }
+        all.push((name, Member::Values(a.name.clone())));
+        all.extend(a.nullable.then(|| (valid, Member::Valid(a.name.clone()))));
     }
+    let names: Vec<&str> = all.iter().map(|(n, _)| n.as_str()).collect();
+    let names = node_names(&names, &[]);
+    found.extend(names.into_iter().zip(all).map(|(name, (_, member))| (name, member)));
     let lengths = lengths(schema, &grid);
-    for (i, (d, length)) in schema.dimensions.iter().zip(lengths).enumerate() {
-        let name = node_name(&d.name);
+    for (i, (name, length)) in dimension_names(schema).into_iter().zip(lengths).enumerate() {
         let taken = found.iter().any(|(n, _)| *n == name);
-        if !d.name.is_empty() && !taken && length <= COORDINATES_MAX {
+        if !taken && length <= COORDINATES_MAX {
             found.push((name, Member::Coordinates(i)));
         }
     }
     found
+}
+
+/// The names of the dimensions, which are also those of their arrays of coordinates. An unnamed dimension is called
+/// `dim_N`, where N is its number, counted from 0.
+pub(super) fn dimension_names(schema: &Schema) -> Vec<String> {
+    let name = |(i, d): (usize, &Dimension)| match d.name.as_str() {
+        "" => format!("__dim_{i}"),
+        name => name.to_owned(),
+    };
+    let names: Vec<String> = schema.dimensions.iter().enumerate().map(name).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let attributes: Vec<&str> = schema.attributes.iter().map(|a| a.name.as_str()).collect();
+    node_names(&names, &attributes)
+}
+
+/// Node names for these names, with underscores appended to a changed name that equals another one. `others` are names
+/// that no changed name may equal.
+fn node_names(names: &[&str], others: &[&str]) -> Vec<String> {
+    let mut taken: Vec<String> = Vec::new();
+    let node = |&name: &&str| {
+        let mut node = node_name(name);
+        let is_kept = node == name;
+        while taken.contains(&node) || (!is_kept && names.iter().chain(others).any(|n| *n == node)) {
+            node.push('_');
+        }
+        taken.push(node.clone());
+        node
+    };
+    names.iter().map(node).collect()
 }
 
 /// The array with this name.
@@ -69,19 +95,24 @@ impl Member {
     }
 }
 
-/// Values per cell of an attribute.
+/// Values per cell of an attribute. A complex number is one value.
 pub(super) fn values_a_cell(schema: &Schema, attribute: &str) -> u64 {
-    match schema.attribute(attribute).map(|(_, a)| a.cell) {
-        Some(CellCount::Fixed(n)) => u64::from(n),
+    match schema.attribute(attribute).map(|(_, a)| a) {
+        Some(a) if is_complex(a.datatype, a.cell) => 1,
+        Some(Attribute {
+            cell: CellCount::Fixed(n),
+            ..
+        }) => u64::from(*n),
         _ => 1,
     }
 }
 
-/// Escapes a node name. Zarr reserves `zarr.json` and names that start with two underscores. zarr-python treats a
-/// backslash as a slash, and then finds no array in the group.
-pub(super) fn node_name(name: &str) -> String {
-    let node = match name.strip_prefix("__") {
-        Some(rest) => format!("%5F_{}", file_name(rest)),
+/// A valid node name. Zarr reserves `zarr.json` and names that start with two underscores, so these underscores are left
+/// out: `__dim_0` becomes `dim_0`. zarr-python treats a backslash as a slash, and then finds no array in the group.
+fn node_name(name: &str) -> String {
+    let node = match name.strip_prefix("__").map(|rest| rest.trim_start_matches('_')) {
+        Some("") => "_".to_owned(),
+        Some(rest) => file_name(rest),
         None if name == "zarr.json" => "zarr%2Ejson".to_owned(),
         None => file_name(name),
     };
@@ -92,7 +123,7 @@ pub(super) fn node_name(name: &str) -> String {
 pub(super) mod tests {
     use super::*;
     use crate::datatype::Datatype;
-    use crate::format::schema::{ArrayType, Dimension};
+    use crate::format::schema::ArrayType;
 
     /// Attributes that have a Zarr array, with unusual names, and one that has none.
     pub(in crate::view) fn schema() -> Schema {
@@ -114,7 +145,7 @@ pub(super) mod tests {
     #[test]
     fn members_are_numbers_and_coordinates() {
         let names: Vec<String> = members(&schema()).into_iter().map(|(n, _)| n).collect();
-        assert_eq!(names, ["%5F_maybe", "%5F_maybe_valid", "rgb", "s%5Ct", "t"]);
+        assert_eq!(names, ["maybe", "maybe_valid", "rgb", "s%5Ct", "t", "dim_1"]);
         let mut sparse = schema();
         sparse.array_type = ArrayType::Sparse;
         assert_eq!(members(&sparse), []);
@@ -148,9 +179,15 @@ pub(super) mod tests {
             "data_valid",
             "zarr%2Ejson",
             "t",
+            "dim_1",
         ];
         assert_eq!(names, expected);
         assert_eq!(member(&schema, "n_valid_"), Some(Member::Valid("n".into())));
         assert_eq!(member(&schema, "data_"), Some(Member::Values(String::new())));
+        // Names that Zarr reserves.
+        schema.attributes = ["__a", "a", "dim_0"].map(|n| attribute(n, false)).into();
+        schema.dimensions[0].name = "__dim_0".into();
+        let names: Vec<String> = members(&schema).into_iter().map(|(n, _)| n).collect();
+        assert_eq!(names, ["a_", "a", "dim_0", "dim_0_", "dim_1"]);
     }
 }

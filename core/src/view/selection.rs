@@ -7,7 +7,8 @@
 //! ```
 //!
 //! `a..b` is the same as `a:b`. Coordinates are absolute; negative ones do not wrap around. Integer ranges are half-open,
-//! as in Python. Ranges of floats, strings and dates are closed.
+//! as in Python. Ranges of floats, strings and dates are closed. Reads clip ranges to the domain; a single coordinate or a
+//! whole range outside the domain is an error.
 //!
 //! An omitted end is the end of the non-empty domain, or of the domain if nothing is written. Omitted axes are selected
 //! in full. A dimension label may be used in place of its dimension ([`read`]), with labels as the ends of the range.
@@ -56,7 +57,16 @@ pub struct Axis {
     pub single: bool,
 }
 
-/// Parses a selection.
+/// Integer ranges that extend beyond the domain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Beyond {
+    /// End at the domain, as slices do in Python.
+    Clipped,
+    /// Are errors.
+    Refused,
+}
+
+/// Parses a selection. Integer ranges must be within the domain, as for a write. [`read`] clips them.
 ///
 /// `non_empty` is the array's non-empty domain, if any. It provides omitted ends.
 ///
@@ -75,6 +85,10 @@ pub struct Axis {
 /// # Errors
 /// [`Error::InvalidArgument`] states what is wrong and what to write.
 pub fn parse(text: &str, schema: &Schema, non_empty: Option<&[ScalarRange]>) -> Result<Selection> {
+    parse_with(text, schema, non_empty, Beyond::Refused)
+}
+
+fn parse_with(text: &str, schema: &Schema, non_empty: Option<&[ScalarRange]>, beyond: Beyond) -> Result<Selection> {
     if text.trim().is_empty() {
         return Err(Error::invalid("the selection is empty; write all for every cell"));
     }
@@ -103,7 +117,13 @@ pub fn parse(text: &str, schema: &Schema, non_empty: Option<&[ScalarRange]>) -> 
                 )));
             }
             let whole = whole.get(index).ok_or_else(|| too_many(text, schema))?;
-            *slot = Some(coordinate::axis(range, schema, index, dimension, whole)?);
+            *slot = Some(coordinate::axis(
+                range,
+                schema.limits(index).cloned(),
+                dimension,
+                whole,
+                beyond,
+            )?);
         }
     }
     let axes = axes

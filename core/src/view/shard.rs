@@ -64,7 +64,7 @@ impl Sharding {
         if attribute.nullable {
             return Err("it is nullable");
         }
-        let packing = Packing::of(&attribute.filters).ok_or("its filter pipeline is not empty, gzip or zstd")?;
+        let packing = Packing::of(&attribute.filters).ok_or("its filter pipeline is not empty or zstd")?;
         let extents = grid.extents();
         if grid.cell_order != Order::Row && extents.iter().filter(|&&n| n > 1).count() > 1 {
             return Err("its cell order is column-major");
@@ -95,7 +95,6 @@ impl Sharding {
         // The specification requires a level, although readers do not need it.
         let packed = match self.cut.packing {
             Packing::Plain => None,
-            Packing::Zlib => Some(json!({ "name": "numcodecs.zlib", "configuration": { "level": 6 } })),
             Packing::Zstd => Some(json!({ "name": "zstd", "configuration": { "level": 3, "checksum": false } })),
         };
         let codecs: Vec<Value> = std::iter::once(bytes.clone()).chain(packed).collect();
@@ -117,9 +116,6 @@ impl Sharding {
     pub(super) const fn codec_name(&self) -> &'static str {
         match self.cut.packing {
             Packing::Plain => "as shards",
-            Packing::Zlib => {
-                "as shards compressed with `numcodecs.zlib`, which zarr-python and zarrs support but other readers may not"
-            }
             Packing::Zstd => "as shards compressed with zstd",
         }
     }
@@ -129,7 +125,6 @@ impl Sharding {
         let n = self.cut.chunk_bytes;
         let packed = match self.cut.packing {
             Packing::Plain => n,
-            Packing::Zlib => unpacked::zlib_bytes(n),
             Packing::Zstd => unpacked::zstd_bytes(n),
         };
         let metadata = self.cut.packing.metadata(0, 0).len() as u64;
@@ -147,7 +142,6 @@ impl Sharding {
         for chunk in cells.chunks(usize::try_from(self.cut.chunk_bytes).unwrap_or(usize::MAX)) {
             let packed = match self.cut.packing {
                 Packing::Plain => Cow::Borrowed(chunk),
-                Packing::Zlib => Cow::Owned(unpacked::zlib(chunk)),
                 Packing::Zstd => Cow::Owned(unpacked::zstd(chunk)),
             };
             let length = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap_or(u32::MAX);

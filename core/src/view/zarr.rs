@@ -11,7 +11,7 @@
 use serde_json::{Map, Value, json};
 
 use super::fill::Facts;
-use super::members::{Member, members, node_name, values_a_cell};
+use super::members::{Member, dimension_names, members, values_a_cell};
 use super::missing::Missing;
 use super::shard::Sharding;
 use super::tiles::{Tiles, lengths};
@@ -19,6 +19,7 @@ use super::{attributes, fill};
 use crate::array::Array;
 use crate::datatype::{CellCount, Datatype, Physical};
 use crate::error::{Error, Result};
+use crate::format::attribute::is_complex;
 use crate::format::schema::{Attribute, Schema};
 use crate::geometry::grid::Grid;
 use crate::scalar::{Scalar, json_word};
@@ -62,10 +63,7 @@ fn metadata(schema: &Schema, member: &Member, sharding: Option<&Sharding>) -> Re
     let grid = Grid::new(schema)?;
     let lengths = lengths(schema, &grid);
     // Readers find the coordinate arrays by these names.
-    let names = schema.dimensions.iter().map(|d| d.name.as_str());
-    let names: Vec<String> = names
-        .map(|n| if n.is_empty() { String::new() } else { node_name(n) })
-        .collect();
+    let names = dimension_names(schema);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let none = Attribute::new("", Datatype::Bool, CellCount::ONE);
     Ok(match member {
@@ -79,9 +77,14 @@ fn metadata(schema: &Schema, member: &Member, sharding: Option<&Sharding>) -> Re
             if count > 1 {
                 lengths.push(count);
                 chunk.push(count);
-                names.push("value");
+                names.push(if names.contains(&"value") { "value_" } else { "value" });
             }
             let mut json = describe(shown, &lengths, &chunk, &names, fill_value(shown, one));
+            if is_complex(a.datatype, a.cell) {
+                let parts = missing.unwritten.chunks(a.datatype.size());
+                json["fill_value"] = parts.map(|part| fill_value(shown, part)).collect();
+                json["data_type"] = json!(format!("complex{}", 16 * a.datatype.size()));
+            }
             if let Some(sharding) = sharding {
                 json["codecs"] = json!([sharding.codec(&bytes_codec(a.datatype), count)]);
             }
@@ -124,7 +127,6 @@ fn bytes_codec(datatype: Datatype) -> Value {
 }
 
 fn describe(datatype: Datatype, shape: &[u64], chunk: &[u64], names: &[&str], fill: Value) -> Value {
-    let names: Vec<Option<&str>> = names.iter().map(|n| Some(*n).filter(|n| !n.is_empty())).collect();
     // Readers of the CF conventions, such as xarray, convert these to dates and durations.
     let attributes = match unit(datatype) {
         Some(unit) if datatype.is_datetime() => {
@@ -244,13 +246,14 @@ pub(super) fn next(array: &Array, member: &Member, prefix: &[u64]) -> Result<Vec
 }
 
 /// The tiles with chunks. These are the tiles that may contain cells. They are all tiles if the values of a cell have
-/// different fill values, which Zarr cannot express.
+/// different fill values, which Zarr can express for complex numbers only.
 fn tiles(array: &Array, member: &Member) -> Result<Tiles> {
     let attribute = match member {
         Member::Values(name) => array.schema().attribute(name).map(|(_, a)| a),
         _ => None,
     };
-    if attribute.is_none_or(|a| Missing::of(a).is_uniform(a.datatype)) {
+    let is_stated = |a: &Attribute| is_complex(a.datatype, a.cell) || Missing::of(a).is_uniform(a.datatype);
+    if attribute.is_none_or(is_stated) {
         Tiles::of(array)
     } else {
         Tiles::whole(array.schema())
@@ -290,9 +293,18 @@ mod tests {
             (&json["data_type"], &json["fill_value"]),
             (&json!("float32"), &json!("NaN"))
         );
-        assert_eq!(json["dimension_names"], json!(["t", null]));
+        assert_eq!(json["dimension_names"], json!(["t", "dim_1"]));
         let json = metadata(&schema(), &Member::Values("rgb".into()), None).unwrap();
         assert_eq!((&json["shape"], &json["fill_value"]), (&json!([10, 3, 3]), &json!(255)));
+        let mut complex = schema();
+        complex.attributes[1] = Attribute::new("z", Datatype::Float32, CellCount::Fixed(2));
+        complex.attributes[1].fill = [1_f32, f32::NAN].map(f32::to_le_bytes).concat();
+        let json = metadata(&complex, &Member::Values("z".into()), None).unwrap();
+        assert_eq!(
+            (&json["shape"], &json["data_type"]),
+            (&json!([10, 3]), &json!("complex64"))
+        );
+        assert_eq!(json["fill_value"], json!([1.0, "NaN"]));
         let json = metadata(&schema(), &Member::Coordinates(0), None).unwrap();
         assert_eq!(json["attributes"]["units"], json!("days since 1970-01-01"));
     }

@@ -19,7 +19,7 @@ fn is_sharded(made: &Made) -> bool {
 
 #[test]
 fn a_tile_of_one_fragment_is_served_from_its_file() {
-    for filters in [vec![], vec![ZSTD], vec![GZIP]] {
+    for filters in [vec![], vec![ZSTD]] {
         let made = Made::new(&[(512, 256), (300, 256)], attribute(Datatype::Float64, filters));
         let values: Vec<f64> = (0..70_001).map(f64::from).collect();
         made.write(
@@ -68,7 +68,7 @@ fn a_tile_of_one_fragment_is_served_from_its_file() {
 
 #[test]
 fn tiles_of_several_fragments_are_built_from_cells() {
-    for filters in [vec![], vec![ZSTD], vec![GZIP]] {
+    for filters in [vec![], vec![ZSTD]] {
         let made = Made::new(&[(8, 4), (9, 4)], attribute(Datatype::Int32, filters));
         let column = |v: i32| Column::from_values(Datatype::Int32, &[v, v + 1, v + 2]);
         made.write(1000, &[(3, 10), (3, 11)], &column(100));
@@ -126,7 +126,7 @@ fn cells_before_the_current_domain_are_fill_values() {
 
 #[test]
 fn tiles_of_one_cell_are_shards_too() {
-    let made = Made::new(&[(3, 1), (2, 1)], attribute(Datatype::Uint8, vec![GZIP]));
+    let made = Made::new(&[(3, 1), (2, 1)], attribute(Datatype::Uint8, vec![ZSTD]));
     made.write(
         1000,
         &[(3, 5), (3, 4)],
@@ -149,10 +149,12 @@ fn tiles_that_cannot_be_served_unchanged_are_unpacked() {
         );
     };
     let numbers = Column::from_values(Datatype::Int32, &[1, 2, 3, 4]);
-    let made = Made::new(&[(8, 4)], attribute(Datatype::Int32, vec![Filter::Lz4 { level: 1 }]));
-    made.write(1000, &[(3, 10)], &numbers);
-    plain(&made, "its filter pipeline is not empty, gzip or zstd");
-    assert!(made.zarr("") == made.read(NOW_MS));
+    for filter in [Filter::Lz4 { level: 1 }, Filter::Gzip { level: 6 }] {
+        let made = Made::new(&[(8, 4)], attribute(Datatype::Int32, vec![filter]));
+        made.write(1000, &[(3, 10)], &numbers);
+        plain(&made, "its filter pipeline is not empty or zstd");
+        assert!(made.zarr("") == made.read(NOW_MS));
+    }
 
     let mut v = attribute(Datatype::Int32, vec![ZSTD]);
     v.nullable = true;
@@ -210,7 +212,7 @@ fn damaged_files_give_errors() {
         );
         made
     };
-    for filters in [&[][..], &[ZSTD], &[GZIP]] {
+    for filters in [&[][..], &[ZSTD]] {
         // Truncated within the second tile, before and after its node is created.
         let made = make(filters);
         let node = made.node("zarr/v/c/1");
@@ -275,7 +277,7 @@ fn unsharded_of(view: &View, shard: &[u8]) -> Vec<u8> {
 /// A reader may use an index from before a write or a consolidation, and then read bytes from after it.
 #[test]
 fn an_outdated_index_never_finds_wrong_cells() {
-    for filters in [vec![], vec![ZSTD], vec![GZIP]] {
+    for filters in [vec![], vec![ZSTD]] {
         let made = Made::new(&[(4 * 16_384, 16_384)], attribute(Datatype::Float64, filters));
         let inside = |tile: i64| [(3 + tile * 16_384, 2 + (tile + 1) * 16_384)];
         // The consolidation moves tiles to other offsets, and all chunks have the same length.
@@ -327,10 +329,10 @@ proptest! {
     fn shards_match_reads(
         dims in prop::collection::vec((1_i64..12, 1_i64..6), 1..4),
         writes in prop::collection::vec((any::<[u8; 6]>(), 1_u8..200), 0..5),
-        kind in 0..3,
+        kind in 0..2,
         narrow in any::<bool>(),
     ) {
-        let filters = [vec![], vec![ZSTD], vec![GZIP]][kind as usize].clone();
+        let filters = [vec![], vec![ZSTD]][kind as usize].clone();
         let datatype = if narrow { Datatype::Uint8 } else { Datatype::Int32 };
         let dims: Vec<(i64, i64)> = dims.into_iter().map(|(n, e)| (n, e.min(n))).collect();
         let made = Made::new(&dims, attribute(datatype, filters));

@@ -194,11 +194,11 @@ fn zarr_attributes_are_the_metadata() {
         serde_json::json!({ "units": "seconds", "_FillValue": i64::MIN })
     );
     // The coordinate array has the name of the dimension.
-    let dimensions = serde_json::json!(["%5F_tiledb_rows", "day"]);
+    let dimensions = serde_json::json!(["tiledb_rows", "day"]);
     assert_eq!(temp["dimension_names"], dimensions);
     assert_eq!(
-        json("zarr/%5F_tiledb_rows/zarr.json")["dimension_names"],
-        serde_json::json!(["%5F_tiledb_rows"])
+        json("zarr/tiledb_rows/zarr.json")["dimension_names"],
+        serde_json::json!(["tiledb_rows"])
     );
 }
 

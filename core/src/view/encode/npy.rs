@@ -11,8 +11,8 @@ const ALIGN: usize = 64;
 
 /// Encodes magic, version, length, and the dictionary that describes the values.
 ///
-/// A single field that is not nullable becomes a plain array, with one more axis for several values per cell. Other
-/// fields become a structured array. In it, a nullable field `a` is followed by a bool `a_valid`, or `a_valid_` if that
+/// A single field that is not nullable becomes a plain array, with one more axis for several values per cell. Two floats
+/// per cell are a complex number, as in TileDB-Py. Other fields become a structured array. In it, a nullable field `a` is followed by a bool `a_valid`, or `a_valid_` if that
 /// name is taken.
 ///
 /// # Errors
@@ -92,6 +92,9 @@ fn dtype(field: &Field) -> (String, Option<u64>) {
         Datatype::StringUtf32 | Datatype::StringUcs4 => return whole_cell("<U"),
         t if t.is_opaque() => return whole_cell("|V"),
         _ => {}
+    }
+    if field.is_complex() {
+        return (format!("<c{}", 2 * size), None);
     }
     let code = match field.datatype {
         Datatype::Bool => "|b1".to_owned(),

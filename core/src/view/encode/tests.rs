@@ -96,6 +96,23 @@ fn npy_of_several_fields_is_structured() {
 }
 
 #[test]
+fn npy_of_two_floats_per_cell_is_complex() {
+    for (datatype, code) in [(Datatype::Float32, "<c8"), (Datatype::Float64, "<c16")] {
+        let z = || field("z", datatype, CellCount::Fixed(2));
+        check_header(
+            vec![z()],
+            &[2, 3],
+            &format!("{{'descr': '{code}', 'fortran_order': False, 'shape': (2, 3), }}"),
+        );
+        check_header(
+            vec![z(), field("n", Datatype::Int8, CellCount::Fixed(2))],
+            &[2],
+            &format!("{{'descr': [('z', '{code}'), ('n', '|i1', (2,))], 'fortran_order': False, 'shape': (2,), }}"),
+        );
+    }
+}
+
+#[test]
 fn npy_validity_names_are_unique() {
     let mut n = field("n", Datatype::Int32, CellCount::ONE);
     n.nullable = true;

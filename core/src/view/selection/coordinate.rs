@@ -1,11 +1,10 @@
 //! Parses the selection of one axis.
 
-use super::{Axis, lexer};
+use super::{Axis, Beyond, lexer};
 use crate::calendar;
 use crate::datatype::{Datatype, Physical};
 use crate::error::{Error, Result};
 use crate::format::domain::Dimension;
-use crate::format::schema::Schema;
 use crate::scalar::{Scalar, ScalarRange};
 
 /// Sorts after all strings of a dimension, which are ASCII.
@@ -20,13 +19,15 @@ struct Parts<'a> {
     single: bool,
 }
 
-/// Parses the selection along `dimension`. `whole` selects the whole axis.
-pub(super) fn axis(text: &str, schema: &Schema, index: usize, dimension: &Dimension, whole: &Axis) -> Result<Axis> {
-    along(text, dimension, schema.limits(index).cloned(), whole)
-}
-
-/// Parses a selection within `limits`, which apply to everything but strings.
-pub(super) fn along(text: &str, dimension: &Dimension, limits: Option<ScalarRange>, whole: &Axis) -> Result<Axis> {
+/// Parses the selection along `dimension` within `limits`, which apply to everything but strings. `whole` selects the
+/// whole axis.
+pub(super) fn axis(
+    text: &str,
+    limits: Option<ScalarRange>,
+    dimension: &Dimension,
+    whole: &Axis,
+    beyond: Beyond,
+) -> Result<Axis> {
     let text = text.trim();
     if text.is_empty() {
         return Err(wrong(text, dimension, "is empty; write : for the whole dimension"));
@@ -43,7 +44,7 @@ pub(super) fn along(text: &str, dimension: &Dimension, limits: Option<ScalarRang
     match dimension.datatype {
         Datatype::Float32 | Datatype::Float64 => float_axis(&parts, dimension, &open, &limits),
         t if t.is_datetime() => date_axis(&parts, dimension, &open, &limits),
-        _ => integer_axis(&parts, dimension, &open, &limits),
+        _ => integer_axis(&parts, dimension, &open, &limits, beyond),
     }
 }
 
@@ -144,7 +145,13 @@ fn moment(text: &str, datatype: Datatype) -> Result<(i64, i64), String> {
     calendar::parse(text, datatype)
 }
 
-fn integer_axis(parts: &Parts<'_>, dimension: &Dimension, open: &ScalarRange, limits: &ScalarRange) -> Result<Axis> {
+fn integer_axis(
+    parts: &Parts<'_>,
+    dimension: &Dimension,
+    open: &ScalarRange,
+    limits: &ScalarRange,
+    beyond: Beyond,
+) -> Result<Axis> {
     let text = parts.text;
     let number = |s: &str, otherwise: i128| {
         if s.is_empty() {
@@ -172,6 +179,10 @@ fn integer_axis(parts: &Parts<'_>, dimension: &Dimension, open: &ScalarRange, li
     if hi < lo {
         return Err(selects_nothing(text, dimension, lo));
     }
+    let (lo, hi) = match beyond {
+        Beyond::Clipped if lo <= last && hi >= first => (lo.max(first), hi.min(last)),
+        _ => (lo, hi),
+    };
     if lo < first || hi > last {
         return Err(wrong(
             text,

@@ -1,6 +1,6 @@
 //! Selections by dimension labels, such as `lat=30.0:40.0`, where `lat` labels the dimension `y`.
 
-use super::{Axis, Selection, coordinate, lexer, parse};
+use super::{Axis, Beyond, Selection, coordinate, lexer, parse_with};
 use crate::array::Array;
 use crate::datatype::{Datatype, Physical};
 use crate::error::{Error, Result};
@@ -8,11 +8,11 @@ use crate::format::dimension_label::DimensionLabel;
 use crate::format::domain::Dimension;
 use crate::scalar::{Scalar, ScalarRange};
 
-/// Parses a selection of `array`, like [`parse`]. An item may name a dimension label to select the coordinates with
+/// Parses a selection of `array` for reading, like [`parse`](super::parse) but clipped to the domain. An item may name a dimension label to select the coordinates with
 /// these labels. Omitted ends are taken from the non-empty domain.
 ///
 /// # Errors
-/// Same as [`parse`], and errors of reading the labels. [`Error::InvalidArgument`] if no coordinate has such a label,
+/// Same as [`parse`](super::parse), and errors of reading the labels. [`Error::InvalidArgument`] if no coordinate has such a label,
 /// or if the coordinates with such labels are not contiguous.
 pub async fn read(array: &Array, text: &str) -> Result<Selection> {
     let (schema, written) = (array.schema(), array.non_empty_domain());
@@ -38,10 +38,11 @@ pub async fn read(array: &Array, text: &str) -> Result<Selection> {
         });
     }
     if !labelled {
-        return parse(text, schema, written.as_deref());
+        return parse_with(text, schema, written.as_deref(), Beyond::Clipped);
     }
     let names = names.map_or_else(String::new, |names| format!("{names}@"));
-    parse(&(names + &items.join(",")), schema, written.as_deref())
+    let text = names + &items.join(",");
+    parse_with(&text, schema, written.as_deref(), Beyond::Clipped)
 }
 
 /// The same selection by the coordinates of the dimension.
@@ -62,7 +63,7 @@ async fn by_coordinates(array: &Array, label: &DimensionLabel, text: &str) -> Re
         step: 1,
         single: false,
     };
-    let axis = coordinate::along(text, &values, values.domain.clone(), &whole)?;
+    let axis = coordinate::axis(text, values.domain.clone(), &values, &whole, Beyond::Refused)?;
     if axis.step != 1 {
         return Err(wrong(
             "labels cannot have a step; select coordinates of the dimension with a step",

@@ -79,6 +79,26 @@ fn integers_are_half_open_and_do_not_wrap() {
 }
 
 #[test]
+fn reads_clip_integer_ranges_to_the_domain() {
+    let schema = schema();
+    let read = |text: &str| parse_with(text, &schema, None, Beyond::Clipped).map(|s| s.text(&schema));
+    for (text, expect) in [
+        ("0:101", "0:100"),
+        ("-1000:5", "-10:5"),
+        ("-1000:1000", "-10:100"),
+        // As in Python, steps count from the first coordinate inside.
+        ("-11:0:4", "-10:-1:4"),
+        ("99:100000000000000000000", "99:100"),
+    ] {
+        assert_eq!(read(text).unwrap(), format!("{expect},{REST}"), "{text}");
+    }
+    for text in ["100:200", "-20:-10", "-11", "100"] {
+        let why = read(text).unwrap_err().to_string();
+        assert!(why.contains("outside the domain, -10:100 (half-open)"), "{text}: {why}");
+    }
+}
+
+#[test]
 fn floats_are_closed_and_clipped() {
     check("lat=30.0:40", "-10:100,30.0:40.0,1970-01-01:2079-07-08,_");
     check("lat=30.0..40.0", "-10:100,30.0:40.0,1970-01-01:2079-07-08,_");

@@ -152,7 +152,6 @@ pub(super) fn attribute(datatype: Datatype, filters: Vec<Filter>) -> Attribute {
 }
 
 pub(super) const ZSTD: Filter = Filter::Zstd { level: 3 };
-pub(super) const GZIP: Filter = Filter::Gzip { level: 6 };
 
 pub(super) fn numbers(list: &Value) -> Vec<usize> {
     let list = list.as_array().unwrap().iter();
@@ -190,7 +189,6 @@ pub(super) fn unpacked(codecs: &Value, packed: &[u8], bytes: usize) -> Option<Ve
     let filter = match codecs.get(1).map(|c| c["name"].as_str().unwrap()) {
         None => return (packed.len() == bytes).then(|| packed.to_vec()),
         Some("zstd") => ZSTD,
-        Some("numcodecs.zlib") => GZIP,
         Some(other) => panic!("{other}"),
     };
     let header = [0, 1, bytes as u32, packed.len() as u32].map(u32::to_le_bytes).concat();
