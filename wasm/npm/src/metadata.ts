@@ -4,6 +4,7 @@ import { keyOf, rawStore, seed, TileArray, waitUntil, within, writableStoreOf, w
 import { HyperslabError } from "./errors.js";
 import { refuseRounded } from "./exact.js";
 import type { Store } from "./store.js";
+import { inTurn } from "./turns.js";
 import { encode, isText, typeOf, type DataType, type TypedArray } from "./values.js";
 
 /** A value of metadata. A list, typed or not, has several values of one type. */
@@ -57,7 +58,7 @@ export async function createGroup(place: string | URL | Store, options: { path?:
   check({ options });
   const { path = "" } = options;
   const store = writableStoreOf(place);
-  await within(store, undefined, () => rawStore(store).createGroup(path));
+  await within(store, undefined, () => inTurn(store, () => rawStore(store).createGroup(path)));
 }
 
 /** A member of a group: a path in the group's folder, or a URL. `kind` is needed only if nothing is there yet. */

@@ -5,6 +5,7 @@ import { HyperslabError } from "./errors.js";
 import { refuseRoundedIn } from "./exact.js";
 import { selectionJson, type Selection } from "./select.js";
 import type { Store } from "./store.js";
+import { inTurn } from "./turns.js";
 import { encode, type ColumnInput, type DataType, type RawInput } from "./values.js";
 import { orderOf, type Chunk, type Order } from "./get.js";
 
@@ -76,7 +77,7 @@ export type TypesOf<L extends SchemaInput["attrs"] | SchemaInput["dims"]> = { re
 /**
  * Creates an array in a writable store (in Node, also at a path), and opens it. `schema` may be the `schema` of another array.
  *
- * Fails with the code `AlreadyExists` if there is an array, with `InvalidArgument` if the schema is not valid, and with
+ * Fails with the code `AlreadyExists` if there is an array or a group (of several calls at a time, one succeeds), with `InvalidArgument` if the schema is not valid, and with
  * `Unsupported` if the store is read-only, as HTTP servers are.
  *
  * @example
@@ -100,7 +101,8 @@ export async function create(place: string | URL | Store, schema: SchemaInput | 
   const store = writableStoreOf(place);
   refuseRoundedIn(schema, "schema");
   const json = schemaText("dimensions" in schema ? schema : plainSchema(schema as SchemaInput));
-  await within(store, undefined, async () => rawStore(store).create(path, json, writeTimestamp(at), seed(), key));
+  const time = writeTimestamp(at);
+  await within(store, undefined, () => inTurn(store, () => rawStore(store).create(path, json, time, seed(), key)));
   return TileArray.open(store, path, key ? { key } : {});
 }
 
