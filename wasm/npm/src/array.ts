@@ -380,11 +380,6 @@ export function writeTimestamp(at: Timestamp): number {
   throw new HyperslabError("InvalidArgument", `cannot write at the time ${String(at)}; give milliseconds since 1970 or a Date`);
 }
 
-/** The timestamp of a change: `at` or now. If a commit is up to a few seconds ahead of the clock, the change gets a later time than it. */
-export async function changeTimestamp(array: TileArray, at: Timestamp | undefined): Promise<number> {
-  return at === undefined ? call(undefined, () => array.raw.writeTime(Date.now())) : writeTimestamp(at);
-}
-
 /** Waits until the clock has reached the timestamp of a change, so that readers see it. */
 export async function waitUntil(time: number): Promise<void> {
   const lead = time - Date.now();

@@ -1,7 +1,8 @@
 import { check } from "./arguments.js";
-import { changeTimestamp, waitUntil, seed, type Timestamp, type TileArray } from "./array.js";
+import { seed, type Timestamp, type TileArray } from "./array.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
+import { change } from "./turns.js";
 
 /** The files to consolidate or vacuum: fragments, their footers, their commit files, or the array's metadata. */
 export type Mode = "fragments" | "fragment-meta" | "commits" | "array-meta";
@@ -51,16 +52,16 @@ export async function deleteCells(array: TileArray, where: string, options?: Del
 export async function deleteCells(array: TileArray, where: string, options: DeleteOptions = {}): Promise<string | undefined | DeletedCells> {
   check({ array, where, options });
   const { at, dryRun = false } = options;
-  const time = await changeTimestamp(array, at);
-  if (dryRun) {
-    const json = await call(undefined, () => array.raw.countDeleted(where, time, seed()));
-    const fragments = JSON.parse(json) as Record<string, number>;
-    return { cells: Object.values(fragments).reduce((all, cells) => all + cells, 0), fragments };
-  }
-  if (at === undefined) await waitUntil(time);
-  const name = await call(undefined, () => array.raw.deleteCells(where, time, seed()));
-  await array.changed(time);
-  return name;
+  return change(array, at, async (time) => {
+    if (dryRun) return counted(JSON.parse(await call(undefined, () => array.raw.countDeleted(where, time, seed()))) as DeletedCells["fragments"]);
+    const name = await call(undefined, () => array.raw.deleteCells(where, time, seed()));
+    await array.changed(time);
+    return name;
+  });
+}
+
+function counted(fragments: DeletedCells["fragments"]): DeletedCells {
+  return { cells: Object.values(fragments).reduce((all, cells) => all + cells, 0), fragments };
 }
 
 /** The options of {@link consolidate}. */

@@ -1,11 +1,11 @@
 import { check } from "./arguments.js";
-import { changeTimestamp, keyOf, rawStore, waitUntil, seed, within, writableStoreOf, writeTimestamp, type CallOptions, type FragmentInfo, type StoredSchema, type Timestamp, TileArray } from "./array.js";
+import { keyOf, rawStore, seed, within, writableStoreOf, writeTimestamp, type CallOptions, type FragmentInfo, type StoredSchema, type Timestamp, TileArray } from "./array.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { refuseRoundedIn } from "./exact.js";
 import { selectionJson, type Selection } from "./select.js";
 import type { Store } from "./store.js";
-import { inTurn } from "./turns.js";
+import { change, inTurn } from "./turns.js";
 import { encode, type ColumnInput, type DataType, type RawInput } from "./values.js";
 import { orderOf, type Chunk, type Order } from "./get.js";
 
@@ -125,7 +125,10 @@ function filter(given: FilterInput): unknown {
 
 /** The options of {@link put}. */
 export interface PutOptions extends CallOptions {
-  /** The timestamp of the write. Default: now, or just after the latest write if that is up to five seconds ahead of the clock. */
+  /**
+   * The timestamp of the write. Default: now, or just after the latest write if that is up to five seconds ahead of the
+   * clock. It is later than those of earlier calls for the array that are not done.
+   */
   at?: Timestamp;
   /** The order of the cells of a dense write. Default: `"row"`. */
   order?: Order;
@@ -167,11 +170,11 @@ export async function put(array: TileArray, selection: Selection, data: PutData,
   const columns = encodedColumns(array, data, order);
   const box = dense ? selectionJson(selection, array.dims) : undefined;
   const layout = dense ? order : "unordered";
-  const time = await changeTimestamp(array, at);
-  if (at === undefined) await waitUntil(time);
-  signal?.throwIfAborted();
-  const name = await call(undefined, () => array.raw.put(box, layout, columns as never, time, seed()));
-  return written(array, name, time);
+  return change(array, at, async (time) => {
+    signal?.throwIfAborted();
+    const name = await call(undefined, () => array.raw.put(box, layout, columns as never, time, seed()));
+    return written(array, name, time);
+  });
 }
 
 /** The fragment that was written at `time`, which the array then shows. @internal */

@@ -1,10 +1,11 @@
 // Writes one fragment in parts.
 import { check } from "./arguments.js";
-import { changeTimestamp, seed, waitUntil, type FragmentInfo, type Timestamp, type TileArray } from "./array.js";
+import { seed, type FragmentInfo, type Timestamp, type TileArray } from "./array.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import type { EngineWriter } from "./messages.js";
 import { selectionJson, type Selection } from "./select.js";
+import { beginChange } from "./turns.js";
 import { encodedColumns, written, type PutData } from "./write.js";
 
 /** The options of {@link writer}. */
@@ -26,7 +27,7 @@ export class FragmentWriter {
   private isIncomplete = false;
 
   /** @internal */
-  constructor(private readonly array: TileArray, raw: EngineWriter, private readonly time: number) {
+  constructor(private readonly array: TileArray, raw: EngineWriter, private readonly time: number, private readonly ended: () => void) {
     this.raw = raw;
   }
 
@@ -52,7 +53,7 @@ export class FragmentWriter {
     const raw = this.started();
     if (this.isIncomplete) throw new HyperslabError("InvalidArgument", "a write of this fragment failed or has not ended, so cells would be missing; wait for each write, and call abort() after a failed one");
     this.raw = undefined;
-    const name = await call(undefined, () => raw.finish()).finally(() => raw.free());
+    const name = await call(undefined, () => raw.finish()).finally(() => this.free(raw));
     return written(this.array, name, this.time);
   }
 
@@ -60,7 +61,12 @@ export class FragmentWriter {
   async abort(): Promise<void> {
     const { raw } = this;
     this.raw = undefined;
-    if (raw) await call(undefined, () => raw.abandon()).finally(() => raw.free());
+    if (raw) await call(undefined, () => raw.abandon()).finally(() => this.free(raw));
+  }
+
+  private free(raw: EngineWriter): void {
+    raw.free();
+    this.ended();
   }
 
   private started(): EngineWriter {
@@ -94,8 +100,11 @@ export async function writer(array: TileArray, options: WriterOptions = {}): Pro
     throw new HyperslabError("InvalidArgument", "the array is sparse: give no box, and the coordinates as columns");
   }
   const json = dense && box !== undefined && box !== null ? selectionJson(box, array.dims) : undefined;
-  const time = await changeTimestamp(array, at);
-  if (at === undefined) await waitUntil(time);
-  const raw = await call(undefined, () => array.raw.writer(json, time, seed()));
-  return new FragmentWriter(array, raw, time);
+  const { time, ended } = await beginChange(array, at);
+  try {
+    return new FragmentWriter(array, await call(undefined, () => array.raw.writer(json, time, seed())), time, ended);
+  } catch (error) {
+    ended();
+    throw error;
+  }
 }

@@ -4,8 +4,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { create, createGroup, FileStore, kindOf, MemoryStore } from "hyperslab";
-import { line } from "./fixtures.mjs";
+import { create, createGroup, deleteCells, FileStore, get, kindOf, MemoryStore, open, put, query, writer } from "hyperslab";
+import { both } from "./both.mjs";
+import { line, points } from "./fixtures.mjs";
 
 const folder = await mkdtemp(join(tmpdir(), "hyperslab-"));
 after(() => rm(folder, { recursive: true }));
@@ -45,3 +46,38 @@ for (const [name, make] of Object.entries(STORES)) {
     assert.equal(await kindOf(place(), { path: "b" }), "array");
   });
 }
+
+both("writes that overlap have timestamps in the order of the calls", async (pool) => {
+  const store = new Late();
+  await create(store, line, { at: 1 });
+  const handles = await Promise.all([1, 2].map(() => open(store, { ...(pool ? { pool } : {}) })));
+  const numbers = Array.from({ length: 40 }, (_, i) => i);
+  const made = await Promise.all(numbers.map((i) => put(handles[i % 2], null, new Int32Array(10).fill(i))));
+  const times = made.map(({ start }) => start);
+  assert.ok(times.every((time, i) => i === 0 || time > times[i - 1]), times.join());
+  assert.equal((await get(await open(store), [0])).at(), 39);
+});
+
+test("the timestamp of a fragment that is being written is not used again", async () => {
+  const store = new MemoryStore();
+  const array = await create(store, points, { at: 1 });
+  const cell = (v) => ({ x: [1n], v: [v] });
+  const writers = await Promise.all([1, 2, 3].map(() => writer(array)));
+  const last = put(array, null, cell(4));
+  for (const [i, out] of writers.entries()) await out.write(cell(i)).then(() => (i === 1 ? out.abort() : out.close()));
+  await last;
+  assert.equal(array.fragments().length, 3);
+  assert.equal(new Set(array.fragments().map(({ start }) => start)).size, 3);
+  const { columns } = await query(array).columns();
+  assert.deepEqual(Array.from(columns.v), [4]);
+  await Promise.all([put(array, null, cell(5)), deleteCells(array, "x == 1"), put(array, null, cell(6))]);
+  assert.deepEqual(Array.from((await query(await open(store)).columns()).columns.v), [6]);
+});
+
+test("a write that fails leaves the timestamps of others", async () => {
+  const store = new MemoryStore();
+  const array = await create(store, line, { at: 1 });
+  const calls = [put(array, null, new Int32Array(10)), put(array, null, new Int32Array(3)), put(array, null, new Int32Array(10).fill(2))];
+  assert.deepEqual((await Promise.allSettled(calls)).map(({ status }) => status), ["fulfilled", "rejected", "fulfilled"]);
+  assert.equal((await get(array)).data[0], 2);
+});
