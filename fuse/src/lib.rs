@@ -1,12 +1,17 @@
 //! Mounts TileDB arrays as folders of files.
 //!
 //! [`filesystem`] implements the file system without a kernel. [`adapter`] passes a kernel's requests to it. [`mount`]
-//! mounts and unmounts it, and [`background`] runs it in the background.
+//! mounts and unmounts it, and [`background`] runs it in the background. [`args`] are the program's arguments, and
+//! [`serve`] is its life from the mount to the unmount.
 
 pub mod adapter;
+pub mod args;
 pub mod background;
 pub mod errno;
 pub mod filesystem;
+pub mod log;
 pub mod mount;
 mod open_files;
+pub mod serve;
+pub mod source;
 pub mod workers;

@@ -1,0 +1,116 @@
+//! Mounts, serves and unmounts.
+
+use std::io::Write as _;
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use fuser::{Session, SessionACL};
+use hyperslab::vfs;
+
+use crate::adapter::Adapter;
+use crate::args::Args;
+use crate::mount::{self, Mount};
+use crate::{background, log, source};
+
+/// The kernel's read-ahead for sequential reads, in bytes.
+const READAHEAD_BYTES: u64 = 1 << 20;
+/// How long open files stay readable after a signal.
+const GRACE: Duration = Duration::from_secs(5);
+/// The interval of checks for open files.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Mounts, and returns when the file system was unmounted or a signal arrived.
+///
+/// # Errors
+/// The source cannot be opened, or the kernel refuses the mount.
+pub fn run(args: &Args) -> Result<()> {
+    if args.detached {
+        background::leave_terminal()?;
+    }
+    let place = mount::prepare(&args.mountpoint, vfs::local_path(&args.source))?;
+    let files = Arc::new(source::open(args)?.telling(log::report));
+    let owner = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+    let adapter = Adapter::new(Arc::clone(&files), owner, seconds(args.timeout)?);
+
+    let (events, happened) = mpsc::channel();
+    let signalled = events.clone();
+    // Installed before mounting, so that a signal cannot leave the mount behind.
+    ctrlc::set_handler(move || drop(signalled.send(Event::Signal))).context("cannot install the signal handler")?;
+
+    let (mounted, fd) = Mount::new(&place, &vfs::redact(&args.source), args.allow_other)?;
+    let outcome = serve(adapter, fd, args, &mounted, &events, &happened);
+    // If someone else has unmounted it, another mount may be at this place by now, even with the same device number.
+    if !matches!(outcome, Ok(Event::Ended(Ok(())))) {
+        mounted
+            .unmount()
+            .with_context(|| format!("cannot unmount {}", place.display()))?;
+    }
+    match outcome? {
+        Event::Ended(result) => result,
+        // Programs may finish reading open files; a second signal ends this. Lookups are not waited for, because they
+        // may take long. An error from the session is ignored, because the unmount succeeded.
+        Event::Signal => {
+            let end = Instant::now() + GRACE;
+            while files.has_open_files() && Instant::now() < end && happened.recv_timeout(POLL_INTERVAL).is_err() {}
+            Ok(())
+        }
+    }
+}
+
+/// The events that end a mount.
+enum Event {
+    Signal,
+    /// The session ended, because the file system was unmounted.
+    Ended(Result<()>),
+}
+
+fn serve(
+    adapter: Adapter,
+    fd: std::os::fd::OwnedFd,
+    args: &Args,
+    mounted: &Mount,
+    events: &mpsc::Sender<Event>,
+    happened: &mpsc::Receiver<Event>,
+) -> Result<Event> {
+    let log = args.log_file.as_deref().map(log::open).transpose()?;
+    let acl = if args.allow_other {
+        SessionACL::All
+    } else {
+        SessionACL::RootAndOwner
+    };
+    let mut config = fuser::Config::default();
+    config.acl = acl;
+    // These threads only pass requests to the workers.
+    config.n_threads = Some(4);
+    config.clone_fd = true;
+    let session =
+        Session::from_fd(adapter, fd, acl, config).context("the kernel's FUSE protocol version is not supported")?;
+    mounted.set_readahead(READAHEAD_BYTES);
+    let ended = events.clone();
+    std::thread::Builder::new().name("session".into()).spawn(move || {
+        let result = session.run().context("the connection to the kernel failed");
+        // The receiver is gone when the program exits.
+        let _ = ended.send(Event::Ended(result));
+    })?;
+    // A first request through the kernel checks the mount.
+    std::fs::metadata(&args.mountpoint).context("the mount does not respond")?;
+    // The mount works even if standard output is closed.
+    let place = args.mountpoint.display();
+    let source = vfs::redact(&args.source);
+    let _ = writeln!(std::io::stdout(), "READY: mounted {source} at {place}");
+    if args.detached {
+        background::close_outputs(log.as_ref())?;
+    } else if let Some(log) = &log {
+        rustix::stdio::dup2_stderr(log)?;
+    }
+    Ok(happened.recv().unwrap_or(Event::Signal))
+}
+
+/// A duration of an option.
+///
+/// # Errors
+/// The number is negative or too large.
+pub fn seconds(value: f64) -> Result<Duration> {
+    Duration::try_from_secs_f64(value).with_context(|| format!("{value} is not a valid number of seconds"))
+}

@@ -1,0 +1,94 @@
+//! Opens the source of a mount.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use hyperslab::blocking::block_on;
+use hyperslab::internals::{calendar, coloured_message};
+use hyperslab::view::{Source, parse_time};
+use hyperslab::{Array, Context, Key, OpenOptions, Window, vfs};
+
+use crate::args::Args;
+use crate::filesystem::FileSystem;
+use crate::log::print;
+use crate::serve::seconds;
+
+/// Opens the source that the arguments name.
+///
+/// # Errors
+/// The source, its key or the time cannot be read.
+pub fn open(args: &Args) -> Result<FileSystem> {
+    let (store, path) = vfs::open_url(&args.source).with_context(|| format!("cannot open {}", args.source))?;
+    let window = match &args.at {
+        Some(time) => Window::at(parse_time(time).context("invalid value for --at")?),
+        None => Window::ALL,
+    };
+    let key = args.key_file.as_deref().map(key).transpose()?;
+    // The URL without its query, which may contain a signature.
+    let unsigned = match vfs::local_path(&args.source) {
+        Some(_) => args.source.as_str(),
+        None => args.source.split(['?', '#']).next().unwrap_or_default(),
+    };
+    let name = unsigned
+        .trim_end_matches('/')
+        .rsplit('/')
+        .next()
+        .filter(|n| !n.is_empty() && *n != ".")
+        .unwrap_or("arrays")
+        .to_owned();
+    if vfs::local_path(&args.source).is_some_and(Path::is_file) {
+        bail!(
+            "cannot mount {}: it is a file; give an array, a group or a folder of arrays",
+            args.source
+        );
+    }
+    // Groups name their members by absolute paths, even if the source is a relative path.
+    let url = match vfs::local_path(&args.source) {
+        Some(local) => std::path::absolute(local)?.to_string_lossy().into_owned(),
+        None => args.source.clone(),
+    };
+    let source = Source {
+        context: Context::new(store),
+        url,
+        path,
+        options: OpenOptions { window, key },
+        name,
+    };
+    if args.at.is_some() {
+        warn_if_nothing_was_written(&source);
+    }
+    FileSystem::new(source, seconds(args.ttl)?).with_context(|| format!("cannot open {}", args.source))
+}
+
+/// Warns if the source is an array that was first written after the time of the mount. Such a mount looks like that of an
+/// array without cells.
+fn warn_if_nothing_was_written(source: &Source) {
+    let opened = block_on(async {
+        let array = Array::open(&source.context, &source.path, &source.options).await?;
+        let later = array.at(Window::ALL).await?.times();
+        Ok::<_, hyperslab::Error>(later.first().copied().filter(|_| array.times().is_empty()))
+    });
+    // A folder or a group is no array, and the mount reports other errors itself.
+    if let Ok(Some(first_ms)) = opened {
+        let time = calendar::format_milliseconds(first_ms);
+        let why = format!(
+            "nothing was written to this array until the time of --at, so the mount shows no cells; the first write is of \
+             {time}"
+        );
+        print(&coloured_message("warning", &why));
+    }
+}
+
+/// Reads a key file.
+fn key(file: &Path) -> Result<Key> {
+    let shown = file.display();
+    let bytes = std::fs::read(file).with_context(|| format!("cannot read the key in {shown}"))?;
+    let key = Key::parse(&bytes).with_context(|| {
+        format!("invalid value for --key-file: {shown} does not contain a key; a key is 32 bytes or 64 hex digits")
+    })?;
+    if hyperslab::internals::vfs::readable_by_everyone(file) {
+        let why = format!("every user of this machine can read the key in {shown}; run `chmod 600 {shown}`");
+        print(&coloured_message("warning", &why));
+    }
+    Ok(key)
+}
