@@ -28,20 +28,31 @@ const READAHEAD: u32 = 1 << 20;
 #[derive(Debug)]
 pub struct Adapter(Arc<Shared>);
 
+/// The owner and the permissions that files show.
+#[derive(Debug, Clone, Copy)]
+pub struct Owner {
+    /// The user.
+    pub uid: u32,
+    /// The group.
+    pub gid: u32,
+    /// Permissions that files and folders lack.
+    pub umask: u16,
+}
+
 /// What the workers use to answer.
 #[derive(Debug)]
 struct Shared {
     files: Arc<FileSystem>,
     workers: Workers,
-    owner: (u32, u32),
+    owner: Owner,
     /// Listings of open folders, so that a listing does not change while it is read.
     listings: Mutex<HashMap<u64, Arc<Vec<Listed>>>>,
     next_handle: AtomicU64,
 }
 
 impl Adapter {
-    /// Serves `files`, owned by the user and group `owner`. A request that takes longer than `timeout` fails.
-    pub fn new(files: Arc<FileSystem>, owner: (u32, u32), timeout: Duration) -> Self {
+    /// Serves `files`, which show `owner`. A request that takes longer than `timeout` fails.
+    pub fn new(files: Arc<FileSystem>, owner: Owner, timeout: Duration) -> Self {
         let workers = Workers::new(timeout);
         Self(Arc::new(Shared {
             files,
@@ -87,13 +98,13 @@ impl Shared {
             crtime: time,
             kind: kernel_type(a.file_type),
             perm: match a.file_type {
-                FileType::File => 0o444,
-                FileType::Dir => 0o555,
+                FileType::File => 0o444 & !self.owner.umask,
+                FileType::Dir => 0o555 & !self.owner.umask,
                 FileType::Link => 0o777,
             },
             nlink: if a.file_type == FileType::Dir { 2 } else { 1 },
-            uid: self.owner.0,
-            gid: self.owner.1,
+            uid: self.owner.uid,
+            gid: self.owner.gid,
             rdev: 0,
             blksize: 1 << 17,
             flags: 0,

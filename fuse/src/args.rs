@@ -1,47 +1,90 @@
-//! The arguments of `fuse-mount`, and the mount options after `-o`.
+//! The arguments of `fuse-mount`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use anyhow::{Result, bail};
-use clap::Parser;
+use anyhow::{Context as _, Result};
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser};
 
-/// Generic options of mount(8), some of which may have the prefix `no`, and options that only fstab uses.
-const SYSTEM_OPTIONS: &[&str] = &[
-    "async",
-    "atime",
-    "auto",
-    "defaults",
-    "dev",
-    "diratime",
-    "dirsync",
-    "exec",
-    "fail",
-    "group",
-    "iversion",
-    "lazytime",
-    "loud",
-    "mand",
-    "owner",
-    "relatime",
-    "ro",
-    "rw",
-    "silent",
-    "strictatime",
-    "suid",
-    "sync",
-    "user",
-    "users",
-    "_netdev",
-];
+use crate::{mount_helper, mount_options};
+
+/// What the arguments ask for.
+#[derive(Debug)]
+pub enum Command {
+    /// Mount a source.
+    Mount(Box<Args>),
+    /// Unmount a mount point.
+    Unmount {
+        /// The mount point.
+        place: PathBuf,
+        /// Whether to unmount it even if it is in use.
+        lazy: bool,
+    },
+    /// Do nothing, because mount(8) asked for a mount without effect.
+    Nothing,
+}
+
+/// The arguments of a mount.
+#[derive(Debug)]
+pub struct Args {
+    /// An array, a group or a folder of arrays.
+    pub source: String,
+    /// An empty folder.
+    pub mountpoint: PathBuf,
+    /// The options.
+    pub options: Options,
+    /// Whether to return when the mount is ready.
+    pub background: bool,
+    /// Whether this is the background process.
+    pub detached: bool,
+    /// The arguments without the program's name, for the background process.
+    pub words: Vec<OsString>,
+}
 
 /// Mount TileDB arrays as folders in which every slice is a file
 #[derive(Debug, Parser)]
-#[command(name = "fuse-mount", version)]
-pub struct Args {
+#[command(
+    name = "fuse-mount",
+    version,
+    args_override_self = true,
+    max_term_width = 120,
+    override_usage = "fuse-mount [OPTIONS] <SOURCE> <MOUNTPOINT>\n       fuse-mount --unmount [--lazy] <MOUNTPOINT>"
+)]
+pub(crate) struct Cli {
     /// An array, a group, or a folder of arrays: a path or URL (file:, s3:, gs:, az:, http:, https:)
-    pub source: String,
+    #[arg(required = true)]
+    source: Option<String>,
     /// Where to mount; must be an empty folder
-    pub mountpoint: PathBuf,
+    #[arg(required_unless_present = "unmount")]
+    mountpoint: Option<PathBuf>,
+    #[command(flatten)]
+    options: Options,
+    /// Run in the background; return when the mount is ready. The default with -o
+    #[arg(short, long, visible_alias = "daemon", conflicts_with = "foreground")]
+    background: bool,
+    /// Run in the foreground. The default without -o
+    #[arg(short, long)]
+    foreground: bool,
+    /// Unmount; if the mount is in use, list the processes that use it
+    #[arg(short, long)]
+    unmount: bool,
+    /// With --unmount: unmount even if it is in use. Open files stay readable until they are closed
+    #[arg(short = 'z', long, requires = "unmount")]
+    lazy: bool,
+    /// Set for the re-executed background process
+    #[arg(long, hide = true)]
+    detached: bool,
+    /// Options as in fstab: any option above without its dashes, such as allow_other or ttl=5, and the generic options
+    /// of mount(8). A backslash quotes a comma
+    #[arg(short = 'o', value_name = "OPTIONS", action = clap::ArgAction::Append)]
+    mount_options: Vec<String>,
+}
+
+/// The options of a mount.
+#[derive(Debug, clap::Args)]
+pub struct Options {
     /// Show the arrays as of this time: a year, a date, a date and time, or milliseconds since 1970 [default: now]
     #[arg(long, value_name = "T")]
     pub at: Option<String>,
@@ -51,107 +94,186 @@ pub struct Args {
     /// Let other users read the files
     #[arg(long)]
     pub allow_other: bool,
+    /// Show this user number as the owner of the files [default: yours]
+    #[arg(long, value_name = "UID")]
+    pub uid: Option<u32>,
+    /// Show this group number as the group of the files [default: yours]
+    #[arg(long, value_name = "GID")]
+    pub gid: Option<u32>,
+    /// Remove these permissions from r--r--r-- of files and r-xr-xr-x of folders; an octal number
+    #[arg(long, value_name = "MASK", default_value = "000", value_parser = umask)]
+    pub umask: u16,
+    /// Show this name as the source in `mount` and `df` [default: SOURCE]
+    #[arg(long, value_name = "NAME")]
+    pub fsname: Option<String>,
     /// Show new writes after at most this many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = ttl)]
-    pub ttl: f64,
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = ttl)]
+    pub ttl: Duration,
     /// Fail requests that take longer than this many seconds. Their work continues, so that a later try may succeed
-    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = timeout)]
-    pub timeout: f64,
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = timeout)]
+    pub timeout: Duration,
+    /// Receive the kernel's requests with this many threads. Any number of requests is under way at a time
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub threads: u16,
     /// Append read errors to this file [default: standard error, or none in the background]
     #[arg(long, value_name = "FILE")]
     pub log_file: Option<PathBuf>,
-    /// Run in the background; return when the mount is ready
-    #[arg(short, long, conflicts_with = "foreground")]
-    pub background: bool,
-    /// Run in the foreground (the default)
-    #[arg(short = 'f', long)]
-    foreground: bool,
-    /// Set for the re-executed background process
-    #[arg(long, hide = true)]
-    pub detached: bool,
-    /// Mount options as in fstab: allow_other, background, at=T, key_file=FILE, log_file=FILE; accepts the generic
-    /// options of mount(8)
-    #[arg(short = 'o', value_name = "OPTIONS", value_delimiter = ',')]
-    options: Vec<String>,
 }
 
-/// The shortest `--timeout`, and the longest duration of any option.
+/// The shortest `--timeout`, and the longest duration of any option, in seconds.
 const SECONDS_MIN: f64 = 0.001;
 const SECONDS_MAX: f64 = 1e9;
 
-impl Args {
-    /// Applies the `-o` options.
-    ///
-    /// # Errors
-    /// An option is unknown.
-    pub fn with_options(mut self) -> Result<Self> {
-        for option in std::mem::take(&mut self.options) {
-            match option.split_once('=') {
-                None if option == "allow_other" => self.allow_other = true,
-                None if option == "background" => self.background = true,
-                Some(("at", time)) => self.at = Some(time.to_owned()),
-                Some(("key_file", file)) => self.key_file = Some(file.into()),
-                Some(("log_file", file)) => self.log_file = Some(file.into()),
-                // Handled by the system, or always true.
-                _ if is_of_the_system(&option) => {}
-                _ => bail!(
-                    "invalid value for -o: unknown option {option}; use allow_other, background, at=T, key_file=FILE, log_file=FILE, \
-                     or the generic options of mount(8)"
-                ),
-            }
-        }
-        Ok(self)
+/// Reads the arguments of the process.
+///
+/// # Errors
+/// A `-o` option is wrong. Other wrong arguments end the program, as do `--help` and `--version`.
+pub fn read() -> Result<Command> {
+    let mut words = std::env::args_os();
+    let name = words.next().unwrap_or_default();
+    parse(&name, words.collect()).map_err(|error| match error.downcast::<clap::Error>() {
+        Ok(usage) => usage.exit(),
+        Err(other) => other,
+    })
+}
+
+fn parse(name: &OsString, words: Vec<OsString>) -> Result<Command> {
+    let words = match mount_helper::is_helper(name) {
+        true => match mount_helper::arguments(words) {
+            Some(words) => words,
+            None => return Ok(Command::Nothing),
+        },
+        false => words,
+    };
+    let mut cli = parsed(&words)?;
+    let from_mount = !cli.mount_options.is_empty();
+    if from_mount {
+        let mut all = mount_options::as_arguments(&cli.mount_options)?;
+        // Behind the mount options, so that an option of the command line overrides them.
+        all.extend(words.iter().cloned());
+        cli = parsed(&all)?;
     }
+    let first = cli.source.context("SOURCE is missing")?;
+    if cli.unmount {
+        let place = first.into();
+        let lazy = cli.lazy;
+        return Ok(Command::Unmount { place, lazy });
+    }
+    Ok(Command::Mount(Box::new(Args {
+        source: first,
+        mountpoint: cli.mountpoint.context("MOUNTPOINT is missing")?,
+        options: cli.options,
+        background: cli.background || (from_mount && !cli.foreground),
+        detached: cli.detached,
+        words,
+    })))
 }
 
-/// Whether an option is meant for the system. mount(8) passes on all options from fstab.
-fn is_of_the_system(option: &str) -> bool {
-    let name = option.split('=').next().unwrap_or(option);
-    let plain = name.strip_prefix("no").unwrap_or(name);
-    // These may have any value: `x-systemd.automount`, `comment=…`, `user=…`.
-    let valued = name.starts_with("x-") || name.starts_with("X-") || matches!(name, "comment" | "user");
-    option.is_empty() || valued || (name == option && SYSTEM_OPTIONS.contains(&plain))
+fn parsed(words: &[OsString]) -> Result<Cli> {
+    let name = OsString::from("fuse-mount");
+    let cli = Cli::try_parse_from(std::iter::once(&name).chain(words)).and_then(|cli| {
+        if cli.unmount && cli.mountpoint.is_some() {
+            let why = "--unmount takes the mount point alone";
+            return Err(Cli::command().error(ErrorKind::TooManyValues, why));
+        }
+        Ok(cli)
+    });
+    Ok(cli?)
 }
 
-fn ttl(text: &str) -> Result<f64, String> {
-    let value = text.parse().ok().filter(|v| (0.0..=SECONDS_MAX).contains(v));
-    value.ok_or_else(|| format!("expected 0 to {SECONDS_MAX} seconds"))
+fn ttl(text: &str) -> Result<Duration, String> {
+    seconds(text, 0.0)
 }
 
-fn timeout(text: &str) -> Result<f64, String> {
-    let value = text.parse().ok().filter(|v| (SECONDS_MIN..=SECONDS_MAX).contains(v));
-    value.ok_or_else(|| format!("expected {SECONDS_MIN} to {SECONDS_MAX} seconds"))
+fn timeout(text: &str) -> Result<Duration, String> {
+    seconds(text, SECONDS_MIN)
+}
+
+fn seconds(text: &str, least: f64) -> Result<Duration, String> {
+    let value = text.parse().ok().filter(|v| (least..=SECONDS_MAX).contains(v));
+    let duration = value.and_then(|v| Duration::try_from_secs_f64(v).ok());
+    duration.ok_or_else(|| format!("expected {least} to {SECONDS_MAX} seconds"))
+}
+
+fn umask(text: &str) -> Result<u16, String> {
+    let mask = u16::from_str_radix(text, 8).ok().filter(|m| *m <= 0o777);
+    mask.ok_or_else(|| "expected an octal number from 000 to 777".into())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn mount(name: &str, words: &[&str]) -> Result<Args> {
+        match parse(&name.into(), words.iter().map(OsString::from).collect())? {
+            Command::Mount(args) => Ok(*args),
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
-    fn times_have_a_range() {
-        assert_eq!((ttl("0"), timeout("0.5")), (Ok(0.0), Ok(0.5)));
+    fn times_and_masks_have_a_range() {
+        assert_eq!(ttl("0"), Ok(Duration::ZERO));
+        assert_eq!(timeout("0.5"), Ok(Duration::from_millis(500)));
         for wrong in ["nan", "-1", "inf", "1e300", "x"] {
             assert!(ttl(wrong).unwrap_err().contains("0 to 1000000000 seconds"), "{wrong}");
             assert!(timeout(wrong).is_err(), "{wrong}");
         }
         assert!(timeout("0").unwrap_err().contains("0.001 to"));
-    }
-
-    fn with(options: &str) -> Result<Args> {
-        Args::try_parse_from(["fuse-mount", "-o", options, "a", "m"])
-            .unwrap()
-            .with_options()
+        assert_eq!((umask("022"), umask("777")), (Ok(0o022), Ok(0o777)));
+        assert!(umask("8").is_err() && umask("1000").is_err());
     }
 
     #[test]
-    fn unknown_mount_options_are_rejected() {
-        let args = with("rw,nosuid,nodev,noatime,user=me,_netdev,nofail,x-systemd.automount,allow_other,at=5").unwrap();
-        assert!(args.allow_other && !args.background);
-        assert_eq!(args.at.as_deref(), Some("5"));
-        assert_eq!(with("defaults,key_file=k").unwrap().key_file, Some("k".into()));
-        for wrong in ["keyfil=x", "key_file", "ro=1", "allow_others", "ttl=1"] {
-            let why = with(wrong).unwrap_err().to_string();
-            assert!(why.contains(wrong) && why.contains("key_file=FILE"), "{why}");
+    fn mount_options_are_the_long_options() {
+        let options = "rw,nosuid,ttl=5,timeout=2.5,uid=7,gid=8,umask=027,fsname=a\\,b,allow_other,default_permissions,\
+                       threads=2,at=5,key_file=k,log_file=l";
+        let args = mount("fuse-mount", &["a", "m", "-o", options]).unwrap();
+        let o = &args.options;
+        assert_eq!(
+            (o.ttl, o.timeout),
+            (Duration::from_secs(5), Duration::from_millis(2500))
+        );
+        assert_eq!((o.uid, o.gid, o.umask, o.threads), (Some(7), Some(8), 0o027, 2));
+        assert_eq!((o.fsname.as_deref(), o.at.as_deref()), (Some("a,b"), Some("5")));
+        assert_eq!(
+            (&o.key_file, &o.log_file),
+            (&Some(PathBuf::from("k")), &Some(PathBuf::from("l")))
+        );
+        assert!(o.allow_other);
+        // The command line overrides them, and later ones override earlier ones.
+        let args = mount("fuse-mount", &["a", "m", "--ttl=9", "-o", "ttl=5,gid=1,gid=2"]).unwrap();
+        assert_eq!((args.options.ttl, args.options.gid), (Duration::from_secs(9), Some(2)));
+    }
+
+    #[test]
+    fn mount_options_mean_the_background() {
+        let is_background = |words: &[&str]| mount("fuse-mount", &[&["a", "m"], words].concat()).unwrap().background;
+        assert!(!is_background(&[]));
+        assert!(is_background(&["-o", "ro"]));
+        assert!(is_background(&["--daemon"]) && is_background(&["-b"]));
+        assert!(!is_background(&["-o", "ro", "-f"]));
+        assert!(!is_background(&["-o", "foreground"]));
+        let from = |name: &str| mount(name, &["a", "m", "-n", "-v", "-t", "fuse.fuse-mount", "-o", "rw"]);
+        for name in ["mount.fuse-mount", "/sbin/mount.fuse.fuse-mount"] {
+            assert!(from(name).unwrap().background, "{name}");
         }
+        assert!(from("fuse-mount").is_err());
+    }
+
+    #[test]
+    fn unmounting_takes_the_mount_point_alone() {
+        let command = |words: &[&str]| parse(&"fuse-mount".into(), words.iter().map(OsString::from).collect());
+        assert!(matches!(
+            command(&["-u", "m"]),
+            Ok(Command::Unmount { lazy: false, .. })
+        ));
+        assert!(matches!(
+            command(&["-uz", "m"]),
+            Ok(Command::Unmount { lazy: true, .. })
+        ));
+        assert!(command(&["-u", "a", "m"]).is_err());
+        assert!(command(&["-z", "a", "m"]).is_err());
+        assert!(command(&["a"]).is_err());
     }
 }

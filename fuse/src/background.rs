@@ -3,6 +3,7 @@
 //! The program re-executes itself instead of forking, because it may have threads by then. The first process passes on
 //! the output until the mount is ready.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -12,17 +13,17 @@ use anyhow::{Context as _, Result};
 /// The argument that marks the re-executed background process.
 pub const DETACHED: &str = "--detached";
 
-/// Re-executes this program with the same arguments, waits until the mount is ready, and returns its first line of
+/// Re-executes this program with the arguments `words`, waits until the mount is ready, and returns its first line of
 /// output. Returns `None` if the background process ended with an error, which it has printed.
 ///
 /// # Errors
 /// The process cannot be started.
-pub fn start() -> Result<Option<String>> {
+pub fn start(words: &[OsString]) -> Result<Option<String>> {
     let program =
         std::env::current_exe().context("cannot find the path of this program to run it in the background")?;
     let mut child = Command::new(program)
-        .args(std::env::args_os().skip(1))
         .arg(DETACHED)
+        .args(words)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()

@@ -2,16 +2,21 @@
 //!
 //! [`filesystem`] implements the file system without a kernel. [`adapter`] passes a kernel's requests to it. [`mount`]
 //! mounts and unmounts it, and [`background`] runs it in the background. [`args`] are the program's arguments, and
-//! [`serve`] is its life from the mount to the unmount.
+//! [`serve`] is its life from the mount to the unmount; [`unmount`] ends it from outside.
 
 pub mod adapter;
 pub mod args;
 pub mod background;
 pub mod errno;
 pub mod filesystem;
+mod holders;
 pub mod log;
 pub mod mount;
+mod mount_helper;
+mod mount_options;
+mod mount_table;
 mod open_files;
 pub mod serve;
 pub mod source;
+pub mod unmount;
 pub mod workers;

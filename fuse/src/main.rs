@@ -3,26 +3,34 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use anyhow::Result;
 use hyperslab::internals::Report;
-use hyperslab_fuse::args::Args;
-use hyperslab_fuse::{background, log, serve};
+use hyperslab_fuse::args::{self, Command};
+use hyperslab_fuse::{background, log, serve, unmount};
 
 fn main() -> ExitCode {
-    let outcome = Args::parse().with_options().and_then(|args| {
-        if args.background && !args.detached {
-            background::start().map(|ready| ready.map(|line| drop(writeln!(std::io::stdout(), "{line}"))))
-        } else {
-            serve::run(&args).map(Some)
-        }
-    });
-    match outcome {
-        Ok(Some(())) => ExitCode::SUCCESS,
-        // The background process has printed the reason.
-        Ok(None) => ExitCode::FAILURE,
+    match args::read().and_then(run) {
+        Ok(code) => code,
         Err(e) => {
             log::print(&Report::new(e.as_ref()).coloured());
             ExitCode::FAILURE
         }
     }
+}
+
+fn run(command: Command) -> Result<ExitCode> {
+    match command {
+        Command::Mount(args) if args.background && !args.detached => {
+            let Some(line) = background::start(&args.words)? else {
+                // The background process has printed the reason.
+                return Ok(ExitCode::FAILURE);
+            };
+            // The mount works even if standard output is closed.
+            let _ = writeln!(std::io::stdout(), "{line}");
+        }
+        Command::Mount(args) => serve::run(&args)?,
+        Command::Unmount { place, lazy } => unmount::unmount(&place, lazy)?,
+        Command::Nothing => {}
+    }
+    Ok(ExitCode::SUCCESS)
 }

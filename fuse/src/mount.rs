@@ -16,9 +16,10 @@ use rustix::fs::FileType;
 use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::net::{AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType};
 
+use crate::mount_table;
+
 /// The type shown by `mount` and `/proc/mounts`.
-const TYPE: &str = "fuse.fuse-mount";
-const MOUNTINFO: &str = "/proc/self/mountinfo";
+pub(crate) const TYPE: &str = "fuse.fuse-mount";
 
 /// A mount of this program.
 #[derive(Debug)]
@@ -43,17 +44,7 @@ pub fn prepare(place: &Path, source: Option<&Path>) -> Result<PathBuf> {
         );
     }
     if there.is_err_and(|e| e.raw_os_error() == Some(rustix::io::Errno::NOTCONN.raw_os_error())) {
-        // A disconnected mount cannot be canonicalized, but its parent can.
-        let parent = place
-            .parent()
-            .filter(|p| !p.as_os_str().is_empty())
-            .unwrap_or(Path::new("."));
-        let parent = parent
-            .canonicalize()
-            .with_context(|| format!("cannot find {}", parent.display()))?;
-        let full = place
-            .file_name()
-            .map_or_else(|| parent.clone(), |name| parent.join(name));
+        let full = absolute(place)?;
         if device(&full)?.is_none() {
             bail!(
                 "cannot mount at {}: it is a disconnected mount of another program; run `umount` first",
@@ -211,56 +202,29 @@ fn detach(place: &Path) -> io::Result<()> {
     }
 }
 
-/// The device `major:minor` of the topmost mount at `place`, if it has this program's type.
+/// The device number of the topmost mount at `place`, if it has this program's type.
 fn device(place: &Path) -> io::Result<Option<String>> {
-    let table = std::fs::read_to_string(MOUNTINFO)?;
-    Ok(find_device(&table, &place.to_string_lossy()))
+    Ok(mount_table::at(place)?
+        .filter(|entry| entry.kind == TYPE)
+        .map(|entry| entry.device))
 }
 
-/// The fields of a line: id, parent, device, root, mount point, options, any number of tags, `-`, type.
-fn find_device(table: &str, place: &str) -> Option<String> {
-    let at_place = |line: &&str| line.split(' ').nth(4).is_some_and(|p| unescape(p) == place);
-    let line = table.lines().rev().find(at_place)?;
-    let kind = line.split(" - ").nth(1)?.split(' ').next()?;
-    (kind == TYPE).then(|| line.split(' ').nth(2).map(str::to_owned))?
-}
-
-/// Decodes octal escapes, with which the kernel writes spaces and backslashes.
-fn unescape(field: &str) -> String {
-    let mut parts = field.split('\\');
-    let mut out = parts.next().unwrap_or("").as_bytes().to_vec();
-    for part in parts {
-        let octal = part.get(..3).and_then(|d| u8::from_str_radix(d, 8).ok());
-        match octal {
-            Some(byte) => {
-                out.push(byte);
-                out.extend(part.get(3..).unwrap_or("").bytes());
-            }
-            None => out.extend(part.bytes()),
-        }
+/// The absolute path of a mount point. A disconnected mount cannot be canonicalized, but its parent can.
+///
+/// # Errors
+/// The parent does not exist.
+pub(crate) fn absolute(place: &Path) -> Result<PathBuf> {
+    if let Ok(full) = place.canonicalize() {
+        return Ok(full);
     }
-    String::from_utf8_lossy(&out).into_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TABLE: &str = "\
-36 35 98:0 /mnt1 /mnt/a\\040b rw,noatime master:1 - fuse.fuse-mount /src ro\n\
-37 35 0:50 / /mnt/c rw - fuse.fuse-mount /src ro\n\
-38 35 0:51 / /mnt/c rw shared:2 - tmpfs tmpfs rw\n";
-
-    #[test]
-    fn only_mounts_of_this_program_are_found() {
-        assert_eq!(find_device(TABLE, "/mnt/a b").as_deref(), Some("98:0"));
-        assert_eq!(find_device(TABLE, "/mnt/c"), None);
-        assert_eq!(find_device(TABLE, "/mnt"), None);
-    }
-
-    #[test]
-    fn octal_escapes() {
-        assert_eq!(unescape("a\\040b\\134"), "a b\\");
-        assert_eq!(unescape("plain"), "plain");
-    }
+    let parent = place
+        .parent()
+        .filter(|p| !p.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let parent = parent
+        .canonicalize()
+        .with_context(|| format!("cannot find {}", parent.display()))?;
+    Ok(place
+        .file_name()
+        .map_or_else(|| parent.clone(), |name| parent.join(name)))
 }

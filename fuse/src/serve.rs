@@ -1,5 +1,6 @@
 //! Mounts, serves and unmounts.
 
+use std::borrow::Cow;
 use std::io::Write as _;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
@@ -8,7 +9,7 @@ use anyhow::{Context as _, Result};
 use fuser::{Session, SessionACL};
 use hyperslab::vfs;
 
-use crate::adapter::Adapter;
+use crate::adapter::{Adapter, Owner};
 use crate::args::Args;
 use crate::mount::{self, Mount};
 use crate::{background, log, source};
@@ -30,15 +31,24 @@ pub fn run(args: &Args) -> Result<()> {
     }
     let place = mount::prepare(&args.mountpoint, vfs::local_path(&args.source))?;
     let files = Arc::new(source::open(args)?.telling(log::report));
-    let owner = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
-    let adapter = Adapter::new(Arc::clone(&files), owner, seconds(args.timeout)?);
+    let options = &args.options;
+    let owner = Owner {
+        uid: options.uid.unwrap_or_else(|| rustix::process::getuid().as_raw()),
+        gid: options.gid.unwrap_or_else(|| rustix::process::getgid().as_raw()),
+        umask: options.umask,
+    };
+    let adapter = Adapter::new(Arc::clone(&files), owner, options.timeout);
 
     let (events, happened) = mpsc::channel();
     let signalled = events.clone();
     // Installed before mounting, so that a signal cannot leave the mount behind.
     ctrlc::set_handler(move || drop(signalled.send(Event::Signal))).context("cannot install the signal handler")?;
 
-    let (mounted, fd) = Mount::new(&place, &vfs::redact(&args.source), args.allow_other)?;
+    let name = options
+        .fsname
+        .as_deref()
+        .map_or_else(|| vfs::redact(&args.source), Cow::Borrowed);
+    let (mounted, fd) = Mount::new(&place, &name, options.allow_other)?;
     let outcome = serve(adapter, fd, args, &mounted, &events, &happened);
     // If someone else has unmounted it, another mount may be at this place by now, even with the same device number.
     if !matches!(outcome, Ok(Event::Ended(Ok(())))) {
@@ -73,8 +83,8 @@ fn serve(
     events: &mpsc::Sender<Event>,
     happened: &mpsc::Receiver<Event>,
 ) -> Result<Event> {
-    let log = args.log_file.as_deref().map(log::open).transpose()?;
-    let acl = if args.allow_other {
+    let log = args.options.log_file.as_deref().map(log::open).transpose()?;
+    let acl = if args.options.allow_other {
         SessionACL::All
     } else {
         SessionACL::RootAndOwner
@@ -82,7 +92,7 @@ fn serve(
     let mut config = fuser::Config::default();
     config.acl = acl;
     // These threads only pass requests to the workers.
-    config.n_threads = Some(4);
+    config.n_threads = Some(usize::from(args.options.threads));
     config.clone_fd = true;
     let session =
         Session::from_fd(adapter, fd, acl, config).context("the kernel's FUSE protocol version is not supported")?;
@@ -105,12 +115,4 @@ fn serve(
         rustix::stdio::dup2_stderr(log)?;
     }
     Ok(happened.recv().unwrap_or(Event::Signal))
-}
-
-/// A duration of an option.
-///
-/// # Errors
-/// The number is negative or too large.
-pub fn seconds(value: f64) -> Result<Duration> {
-    Duration::try_from_secs_f64(value).with_context(|| format!("{value} is not a valid number of seconds"))
 }

@@ -11,7 +11,6 @@ use hyperslab::{Array, Context, Key, OpenOptions, Window, vfs};
 use crate::args::Args;
 use crate::filesystem::FileSystem;
 use crate::log::print;
-use crate::serve::seconds;
 
 /// Opens the source that the arguments name.
 ///
@@ -19,11 +18,11 @@ use crate::serve::seconds;
 /// The source, its key or the time cannot be read.
 pub fn open(args: &Args) -> Result<FileSystem> {
     let (store, path) = vfs::open_url(&args.source).with_context(|| format!("cannot open {}", args.source))?;
-    let window = match &args.at {
+    let window = match &args.options.at {
         Some(time) => Window::at(parse_time(time).context("invalid value for --at")?),
         None => Window::ALL,
     };
-    let key = args.key_file.as_deref().map(key).transpose()?;
+    let key = args.options.key_file.as_deref().map(key).transpose()?;
     // The URL without its query, which may contain a signature.
     let unsigned = match vfs::local_path(&args.source) {
         Some(_) => args.source.as_str(),
@@ -54,10 +53,10 @@ pub fn open(args: &Args) -> Result<FileSystem> {
         options: OpenOptions { window, key },
         name,
     };
-    if args.at.is_some() {
+    if args.options.at.is_some() {
         warn_if_nothing_was_written(&source);
     }
-    FileSystem::new(source, seconds(args.ttl)?).with_context(|| format!("cannot open {}", args.source))
+    FileSystem::new(source, args.options.ttl).with_context(|| format!("cannot open {}", args.source))
 }
 
 /// Warns if the source is an array that was first written after the time of the mount. Such a mount looks like that of an

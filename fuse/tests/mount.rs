@@ -5,115 +5,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed test should report the line")]
 
+mod support;
+
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hyperslab::blocking::block_on;
 use hyperslab::schema::{ArrayType, Attribute, Dimension, Schema};
 use hyperslab::{Array, CellCount, Context, CreateOptions, Datatype};
-use tempfile::TempDir;
-
-/// A running mount, which is unmounted on drop.
-struct Mounted {
-    program: Child,
-    place: PathBuf,
-}
-
-impl Mounted {
-    fn new(source: &Path, place: &Path, options: &[&str]) -> Self {
-        std::fs::create_dir_all(place).unwrap();
-        let mut c = Command::new(env!("CARGO_BIN_EXE_fuse-mount"));
-        let mut program = c
-            .arg(source)
-            .arg(place)
-            .args(options)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(program.stdout.take().unwrap())
-            .read_line(&mut line)
-            .unwrap();
-        assert!(line.starts_with("READY: mounted "), "{line}");
-        Self {
-            program,
-            place: place.to_owned(),
-        }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.place.join(name)
-    }
-
-    fn signal(&mut self, name: &str) {
-        succeed(
-            Command::new("kill")
-                .arg(format!("-{name}"))
-                .arg(self.program.id().to_string()),
-        );
-    }
-
-    /// Waits for the program to end and returns its exit code.
-    fn end(&mut self) -> i32 {
-        let start = Instant::now();
-        loop {
-            if let Some(status) = self.program.try_wait().unwrap() {
-                return status.code().unwrap();
-            }
-            assert!(start.elapsed() < Duration::from_secs(60), "the program does not end");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        if self.program.try_wait().is_ok_and(|s| s.is_none()) {
-            self.signal("TERM");
-            self.end();
-        }
-    }
-}
-
-fn is_mounted(place: &Path) -> bool {
-    let place = place.canonicalize().unwrap();
-    let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
-    table.lines().any(|l| l.split(' ').nth(4) == place.to_str())
-}
-
-fn succeed(c: &mut Command) -> Output {
-    let output = c.output().unwrap();
-    assert!(
-        output.status.success(),
-        "{c:?}\n{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    output
-}
-
-fn python() -> PathBuf {
-    if let Some(python) = std::env::var_os("HYPERSLAB_PYTHON") {
-        return python.into();
-    }
-    let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/oracle/bin/python");
-    if ours.exists() { ours } else { "python3".into() }
-}
-
-fn oracle(args: &[&str]) {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mount.py");
-    succeed(Command::new(python()).arg(script).args(args));
-}
-
-/// Creates arrays with libtiledb.
-fn arrays() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::create_dir(folder.path().join("arrays")).unwrap();
-    oracle(&["write", folder.path().join("arrays").to_str().unwrap()]);
-    folder
-}
+use support::{Mounted, arrays, is_mounted, oracle, python, succeed, unmount};
 
 #[test]
 fn programs_read_arrays_of_libtiledb() {
@@ -260,12 +162,7 @@ fn signals_and_umount_end_the_program_cleanly() {
         assert!(!is_mounted(&place), "{signal}");
     }
     let mut mounted = Mounted::new(&source, &place, &[]);
-    let helper = if Command::new("id").arg("-u").output().unwrap().stdout == b"0\n" {
-        vec!["umount"]
-    } else {
-        vec!["fusermount3", "-u"]
-    };
-    succeed(Command::new(helper[0]).args(&helper[1..]).arg(&place));
+    unmount(&place);
     assert_eq!(mounted.end(), 0);
 }
 
@@ -394,12 +291,7 @@ fn a_background_mount_is_ready_when_the_program_returns() {
         assert_eq!(second.status.code(), Some(1));
         let why = String::from_utf8(second.stderr).unwrap();
         assert!(why.contains("is not empty") && why.lines().count() == 3, "{why}");
-        let mut off = Command::new("umount");
-        if Command::new("id").arg("-u").output().unwrap().stdout != b"0\n" {
-            off = Command::new("fusermount3");
-            off.arg("-u");
-        }
-        succeed(off.arg(&place));
+        unmount(&place);
         assert!(!is_mounted(&place));
     }
 }
