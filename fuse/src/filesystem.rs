@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -18,8 +17,6 @@ use crate::open_files::OpenFiles;
 pub const ROOT: u64 = 1;
 /// The longest component of a path, in bytes. Older kernels do not pass on longer ones.
 pub const NAME_BYTES_MAX: usize = 1024;
-/// Memory for open files that are rendered as a whole, in bytes.
-const OPEN_BYTES_MAX: u64 = 1 << 30;
 /// The largest number of remembered failures.
 const COMPLAINTS_MAX: usize = 1024;
 /// The prefix of extended attributes.
@@ -101,7 +98,7 @@ impl FileSystem {
             ttl,
             looked: Mutex::new(Instant::now()),
             inodes: Mutex::new(HashMap::from([(ROOT, root)])),
-            open: OpenFiles::new(OPEN_BYTES_MAX),
+            open: OpenFiles::default(),
             complaints: Mutex::default(),
             tell: |_, _| (),
         })
@@ -180,19 +177,7 @@ impl FileSystem {
             return Err(FsError::IsFolder);
         }
         let range = offset..offset.saturating_add(u64::from(size));
-        if let Some(whole) = self.open.whole(ino) {
-            return Ok(part(&whole, &range));
-        }
-        let read = block_on(async {
-            match self.view.read_whole(&inode.node).await? {
-                Some(whole) => {
-                    self.open.keep(ino, &whole);
-                    Ok(part(&whole, &range))
-                }
-                None => self.view.read(&inode.node, range).await,
-            }
-        });
-        let refusal = match read {
+        let refusal = match block_on(self.view.read(&inode.node, range)) {
             Ok(bytes) => {
                 self.withdraw(ino, None);
                 return Ok(bytes);
@@ -222,7 +207,7 @@ impl FileSystem {
         inode.node.target().map(str::to_owned).ok_or(FsError::NoLink)
     }
 
-    /// Opens a file. A file that must be rendered as a whole is rendered once until [`FileSystem::close`].
+    /// Opens a file until [`FileSystem::close`].
     ///
     /// # Errors
     /// [`FsError::IsFolder`]; [`FsError::Stale`].
@@ -408,12 +393,6 @@ fn attributes(ino: u64, node: &Node) -> Attributes {
         file_type: node.kind.file_type(),
         modified_ms: node.modified_ms,
     }
-}
-
-/// The part of a range inside the file.
-fn part(whole: &Bytes, range: &Range<u64>) -> Bytes {
-    let at = |v: u64| usize::try_from(v).map_or(whole.len(), |v| v.min(whole.len()));
-    whole.slice(at(range.start)..at(range.end))
 }
 
 fn join(dir: &str, name: &str) -> String {

@@ -117,4 +117,9 @@ impl Batch {
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|(n, _)| n == name).map(|(_, c)| c)
     }
+
+    /// The columns without their names.
+    pub(crate) fn into_columns(self) -> Vec<Column> {
+        self.columns.into_iter().map(|(_, c)| c).collect()
+    }
 }

@@ -1,51 +1,75 @@
 //! Reads the contents of files.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 
 use super::chunk::ZarrChunk;
 use super::node::{Content, Node, NodeKind};
-use super::part_cache::PartCache;
+use super::parts::{PART_BYTES, Parts};
 use super::readers::Readers;
 use super::shard::Shard;
-use super::slice::{FixedLayout, MEASURED_BYTES_MAX, RENDERED_BYTES_MAX, Slice};
+use super::slice::{FILE_BYTES_MAX, FixedLayout, Slice};
+use super::streams::{Stream, Streams};
+use super::working_memory::WorkingMemory;
 use crate::array::Array;
+use crate::cache::Cache;
 use crate::error::{AtPath, Error, Result};
-use crate::query::Batch;
 use crate::vfs::VfsExt;
 
-/// Budget of the cache of file parts, in bytes.
-const BLOCKS_BYTES: u64 = 128 << 20;
-
+/// Memory for files that are being made, in bytes, unless the user of the view sets it.
+pub(super) const MEMORY_BYTES: u64 = 256 << 20;
+/// The largest file that is encoded to determine its size, in bytes. `stat` of such a file waits for that.
+const MEASURED_BYTES_MAX: u64 = 256 << 20;
+/// Memory for encoding a file from start to end, in bytes: a batch of cells and what it is made from.
+const STREAM_BYTES: u64 = 64 << 20;
 /// A reader that jumps gets only the cells of a read, if the read is this small. Larger ones are those of systems that read
 /// ahead, in any order.
 const SMALL_BYTES: u64 = 64 << 10;
 
-/// Files larger than this are rendered one at a time.
-const LARGE_BYTES: u64 = 32 << 20;
-
-/// Reads files and caches parts of them.
+/// Reads files and keeps parts of them in the cache of the store.
 #[derive(Debug)]
 pub(super) struct Contents {
-    blocks: PartCache,
+    parts: Parts,
+    streams: Streams,
     /// Where readers of files with blocks are.
     readers: Readers,
-    /// Held while a large file is rendered, so that only one of them takes memory.
-    large: futures_util::lock::Mutex<()>,
+    memory: WorkingMemory,
 }
 
-impl Default for Contents {
-    fn default() -> Self {
-        Self {
-            blocks: PartCache::new(BLOCKS_BYTES),
-            readers: Readers::default(),
-            large: futures_util::lock::Mutex::default(),
-        }
+/// A range of a file that is made at once. A part of it is wanted.
+struct Piece {
+    /// The bytes of the piece.
+    range: Range<u64>,
+    /// The first byte of the part.
+    start: u64,
+}
+
+impl Piece {
+    /// The part of a piece that holds byte `at`.
+    fn at(at: u64, range: Range<u64>) -> Self {
+        let start = at - (at - range.start) % PART_BYTES;
+        Self { range, start }
+    }
+
+    /// The bytes of the part.
+    fn part(&self) -> Range<u64> {
+        self.start..self.range.end.min(self.start + PART_BYTES)
     }
 }
 
 impl Contents {
+    /// Keeps parts in `cache`, and takes at most `memory_bytes` for files that are being made.
+    pub(super) fn new(cache: Arc<Cache>, memory_bytes: u64) -> Self {
+        Self {
+            parts: Parts::new(cache),
+            streams: Streams::default(),
+            readers: Readers::default(),
+            memory: WorkingMemory::new(memory_bytes),
+        }
+    }
+
     /// Reads a byte range of a file, cut off at its end.
     ///
     /// # Errors
@@ -58,143 +82,213 @@ impl Contents {
         if range.is_empty() {
             return Ok(Bytes::new());
         }
-        match &node.content {
-            Content::Fixed(slice, layout) => self.read_fixed(node.id, slice, layout, range).await,
-            Content::Shard(chunk, shard) => read_shard(chunk.slice.array(), shard, range).await,
-            _ => cut(&self.whole(node).await?.unwrap_or_default(), range),
-        }
-    }
-
-    /// All bytes of a rendered file or text; `None` for other files.
-    ///
-    /// # Errors
-    /// Same as [`Contents::read`].
-    pub(super) async fn whole(&self, node: &Node) -> Result<Option<Bytes>> {
-        let (bytes, slice) = match &node.content {
-            Content::Dir | Content::Link(_) | Content::Fixed(..) | Content::Shard(..) => return Ok(None),
-            Content::Text(text) => return Ok(Some(text.clone())),
-            Content::ZarrChunk(chunk) => (self.piece((node.id, 0), || read_chunk(chunk)).await?, &chunk.slice),
-            Content::Rendered(slice) => (self.rendered(node.id, slice).await?, &**slice),
+        let slice = match &node.content {
+            Content::Dir | Content::Link(_) => return Ok(Bytes::new()),
+            Content::Text(text) => return cut(text, range),
+            Content::Shard(chunk, shard) => return read_shard(chunk.slice.array(), shard, range).await,
+            Content::Fixed(slice, _) | Content::Streamed(slice) => &**slice,
+            Content::ZarrChunk(chunk) => &chunk.slice,
         };
-        if matches!(node.kind, NodeKind::File { size } if size == bytes.len() as u64) {
-            Ok(Some(bytes))
-        } else {
-            Err(changed(slice))
-        }
-    }
-
-    /// Renders the file of a slice as a whole.
-    pub(super) async fn rendered(&self, id: u64, slice: &Slice) -> Result<Bytes> {
-        self.piece((id, 0), || self.render(slice)).await
-    }
-
-    async fn render(&self, slice: &Slice) -> Result<Bytes> {
-        let mut encoder = slice.encoder()?;
-        let size = encoder.size();
-        let limit = size.map_or(MEASURED_BYTES_MAX, |_| RENDERED_BYTES_MAX);
-        let mut alone = None;
-        let mut out = encoder.start();
-        let mut batches = slice.array().batches(slice.query()?);
-        while let Some(batch) = batches.next().await? {
-            out.append(&mut encoder.cells(columns(batch))?);
-            // Some encoders buffer all cells until the end.
-            let found = encoder.kept_bytes().max(out.len() as u64);
-            if found > limit {
-                return Err(slice.too_large(found, limit));
-            }
-            if found > LARGE_BYTES {
-                if alone.is_none() {
-                    alone = Some(self.large.lock().await);
-                    let all = usize::try_from(size.unwrap_or(0)).unwrap_or(0);
-                    out.reserve_exact(all.saturating_sub(out.len()));
-                }
-                self.blocks.make_room(found);
-            }
-        }
-        out.append(&mut encoder.finish()?);
-        Ok(Bytes::from(out))
-    }
-
-    async fn read_fixed(&self, id: u64, slice: &Slice, layout: &FixedLayout, range: Range<u64>) -> Result<Bytes> {
-        let header = layout.header.len() as u64;
+        let goes_on = matches!(node.content, Content::Fixed(..)) && self.readers.goes_on(node.id, &range);
         let mut out = BytesMut::new();
-        let goes_on = self.readers.goes_on(id, &range);
-        let jumps = !goes_on && range.end - range.start <= SMALL_BYTES;
-        if range.start < header {
-            out.extend_from_slice(&cut(
-                &Bytes::from(layout.header.clone()),
-                range.start..range.end.min(header),
-            )?);
-        }
-        // From here on, offsets count from the end of the header.
-        let (mut at, end) = (range.start.max(header) - header, range.end.max(header) - header);
-        while at < end {
-            let (place, bytes) = if at < layout.blocks_bytes {
-                let index = layout.block_at(at);
-                let stop = end.min(layout.bytes(index).end);
-                if jumps
-                    && !self.blocks.has((id, index + 1))
-                    && let Some((cells, bytes)) = layout.cells_of(at..stop)
-                {
-                    out.extend_from_slice(&cut(&read_cells(slice, cells).await?, bytes)?);
-                    at = stop;
-                    continue;
+        let mut at = range.start;
+        while at < range.end {
+            let (part, bytes) = match &node.content {
+                Content::Fixed(slice, layout) => self.fixed(node.id, slice, layout, at..range.end, goes_on).await?,
+                Content::ZarrChunk(chunk) => {
+                    let piece = Piece::at(at, 0..size);
+                    let bytes = self.piece(node.id, &piece, || self.chunk(chunk)).await?;
+                    (piece.part(), bytes)
                 }
-                let made = || read_cells(slice, layout.block(index));
-                (layout.bytes(index), self.piece((id, index + 1), made).await?)
-            } else {
-                let made = || async { Ok(Bytes::from(slice.encoder()?.trailer(&mut layout.places()))) };
-                let place = layout.blocks_bytes..layout.size - header;
-                (place, self.piece((id, 0), made).await?)
+                _ => {
+                    let part = Piece::at(at, 0..size).part();
+                    let bytes = self.streamed(node.id, slice, size, part.start).await?;
+                    (part, bytes)
+                }
             };
-            if bytes.len() as u64 != place.end - place.start {
+            if bytes.len() as u64 != part.end - part.start {
                 return Err(changed(slice));
             }
-            let stop = end.min(place.end);
-            let part = cut(&bytes, at - place.start..stop - place.start)?;
-            if out.is_empty() && stop == end {
-                return Ok(part);
+            let end = range.end.min(part.end);
+            let found = cut(&bytes, at - part.start..end - part.start)?;
+            if out.is_empty() && end == range.end {
+                return Ok(found);
             }
-            out.extend_from_slice(&part);
-            at = stop;
+            out.extend_from_slice(&found);
+            at = end;
         }
         Ok(out.freeze())
     }
 
-    /// Returns a part of a file from the cache, or computes it while other readers of that part wait.
+    /// The size of a file that is encoded from start to end. It is encoded to find the size if that depends on the values.
+    ///
+    /// # Errors
+    /// [`Error::LimitExceeded`] if the file is too large; errors of reading the array.
+    pub(super) async fn streamed_size(&self, id: u64, slice: &Slice) -> Result<u64> {
+        let encoder = slice.encoder()?;
+        let known = encoder.size();
+        let limit = match (encoder.is_buffered(), known) {
+            (true, _) => self.kept_max(),
+            (false, None) => MEASURED_BYTES_MAX,
+            (false, Some(_)) => FILE_BYTES_MAX,
+        };
+        let least = known.unwrap_or_else(|| slice.bytes_at_least(&*encoder));
+        if least > limit {
+            return Err(slice.too_large(least, limit));
+        }
+        match known {
+            Some(size) => Ok(size),
+            None => self.measure(id, slice, limit).await,
+        }
+    }
+
+    async fn measure(&self, id: u64, slice: &Slice, limit: u64) -> Result<u64> {
+        let _alone = self.parts.alone(id, 0).await;
+        let _memory = self.memory.take(self.stream_bytes(slice)?).await;
+        let (mut stream, mut size) = (Stream::new(slice)?, 0);
+        while let Some((at, bytes)) = stream.next(slice, self.kept_max()).await? {
+            self.parts.keep(id, at, &bytes);
+            size = at + bytes.len() as u64;
+            if size > limit {
+                return Err(slice.too_large(size, limit));
+            }
+        }
+        Ok(size)
+    }
+
+    /// The most bytes that an encoder may keep until the end. The encoded file takes as much again.
+    fn kept_max(&self) -> u64 {
+        self.memory.bytes_max() / 2
+    }
+
+    /// Memory for encoding a file from start to end.
+    fn stream_bytes(&self, slice: &Slice) -> Result<u64> {
+        let all = slice.encoder()?.is_buffered();
+        Ok(if all { self.memory.bytes_max() } else { STREAM_BYTES })
+    }
+
+    /// The part at byte `start` of a file that is encoded from start to end.
+    async fn streamed(&self, id: u64, slice: &Slice, size: u64, start: u64) -> Result<Bytes> {
+        if let Some(part) = self.parts.get(id, start) {
+            return Ok(part);
+        }
+        let _alone = self.parts.alone(id, 0).await;
+        if let Some(part) = self.parts.get(id, start) {
+            return Ok(part);
+        }
+        let _memory = self.memory.take(self.stream_bytes(slice)?).await;
+        let mut stream = match self.streams.take(id, start) {
+            Some(stream) => stream,
+            None => Stream::new(slice)?,
+        };
+        while let Some((at, bytes)) = stream.next(slice, self.kept_max()).await? {
+            self.parts.keep(id, at, &bytes);
+            let end = at + bytes.len() as u64;
+            if end > size {
+                break;
+            }
+            if (at..end).contains(&start) {
+                if !self.parts.keeps(PART_BYTES) {
+                    stream.keep_last(at, bytes.clone());
+                }
+                self.streams.keep(id, stream);
+                return cut(&bytes, start - at..end.min(start + PART_BYTES) - at);
+            }
+        }
+        Err(changed(slice))
+    }
+
+    /// The bytes around the start of `wanted` in a file whose blocks can be encoded separately.
+    async fn fixed(
+        &self,
+        id: u64,
+        slice: &Slice,
+        layout: &FixedLayout,
+        wanted: Range<u64>,
+        goes_on: bool,
+    ) -> Result<(Range<u64>, Bytes)> {
+        let header = layout.header.len() as u64;
+        let Some(at) = wanted.start.checked_sub(header) else {
+            return Ok((0..header, Bytes::copy_from_slice(&layout.header)));
+        };
+        // The bytes of blocks count from the end of the header.
+        let in_file = |range: Range<u64>| range.start + header..range.end + header;
+        let end = wanted.end - header;
+        if at >= layout.blocks_bytes {
+            let piece = Piece::at(at, layout.blocks_bytes..layout.size - header);
+            let trailer = || async { Ok(Bytes::from(slice.encoder()?.trailer(&mut layout.places()))) };
+            return Ok((in_file(piece.part()), self.piece(id, &piece, trailer).await?));
+        }
+        let index = layout.block_at(at);
+        let piece = Piece::at(at, layout.bytes(index));
+        let part = piece.part();
+        if let Some(found) = self.parts.get(id, part.start) {
+            return Ok((in_file(part), found));
+        }
+        // Without a cache, each read would make a block.
+        let small = end - at <= SMALL_BYTES && !goes_on || !self.parts.keeps(PART_BYTES);
+        let exact = if small {
+            at..end.min(piece.range.end)
+        } else {
+            part.clone()
+        };
+        // A part in the middle of a block whose neighbours are kept was evicted: the others need not be made again.
+        let is_kept = |start: Option<u64>| start.is_some_and(|start| self.parts.get(id, start).is_some());
+        let evicted = || is_kept(part.start.checked_sub(PART_BYTES)) && is_kept(Some(part.start + PART_BYTES));
+        match layout.cells_of(exact.clone()) {
+            Some((cells, bytes)) if small => Ok((in_file(exact), cut(&read_cells(slice, cells).await?, bytes)?)),
+            Some((cells, bytes)) if part != piece.range && (!goes_on || evicted()) => {
+                let only = Piece::at(part.start, part.clone());
+                let made = || async { cut(&self.cells(slice, cells, &part).await?, bytes) };
+                Ok((in_file(part.clone()), self.piece(id, &only, made).await?))
+            }
+            _ => {
+                let made = || self.cells(slice, layout.block(index), &piece.range);
+                Ok((in_file(part), self.piece(id, &piece, made).await?))
+            }
+        }
+    }
+
+    /// Makes a piece, unless somebody else does meanwhile, keeps all of its parts, and returns the wanted one.
     async fn piece<F: Future<Output = Result<Bytes>>>(
         &self,
-        key: (u64, u64),
+        id: u64,
+        piece: &Piece,
         make: impl FnOnce() -> F,
     ) -> Result<Bytes> {
-        let cell = self.blocks.cell(key);
-        let mut place = cell.lock().await;
-        if let Some(bytes) = &*place {
-            return Ok(bytes.clone());
+        if let Some(part) = self.parts.get(id, piece.start) {
+            return Ok(part);
         }
-        match make().await {
-            Ok(bytes) => {
-                *place = Some(bytes.clone());
-                self.blocks.made(key, bytes.len() as u64);
-                Ok(bytes)
-            }
-            Err(e) => {
-                self.blocks.failed(key);
-                Err(e)
-            }
+        let _alone = self.parts.alone(id, piece.range.start).await;
+        if let Some(part) = self.parts.get(id, piece.start) {
+            return Ok(part);
         }
+        let bytes = make().await?;
+        self.parts.keep(id, piece.range.start, &bytes);
+        let part = piece.part();
+        let end = (bytes.len() as u64).min(part.end - piece.range.start);
+        cut(&bytes, part.start - piece.range.start..end)
     }
-}
 
-/// Builds a chunk of a Zarr array from its cells.
-async fn read_chunk(chunk: &ZarrChunk) -> Result<Bytes> {
-    if chunk.size() > RENDERED_BYTES_MAX {
-        return Err(chunk.slice.too_large(chunk.size(), RENDERED_BYTES_MAX));
+    /// Reads cells that take the bytes `place`.
+    async fn cells(&self, slice: &Slice, cells: Range<u64>, place: &Range<u64>) -> Result<Bytes> {
+        // The columns, and the file made from them.
+        let _memory = self.memory.take((place.end - place.start).saturating_mul(2)).await;
+        read_cells(slice, cells).await
     }
-    let batch = chunk.slice.array().read(&chunk.slice.query()?).await?;
-    let column = batch.columns.into_iter().next().map(|(_, c)| c);
-    let bytes = column.map_or_else(|| Ok(Vec::new()), |c| chunk.bytes(c));
-    Ok(Bytes::from(bytes.at(chunk.slice.array().path())?))
+
+    /// Builds a chunk of a Zarr array from its cells.
+    async fn chunk(&self, chunk: &ZarrChunk) -> Result<Bytes> {
+        let limit = self.memory.bytes_max();
+        if chunk.size() > limit {
+            return Err(chunk.slice.too_large(chunk.size(), limit));
+        }
+        let _memory = self.memory.take(chunk.size().saturating_mul(2)).await;
+        let batch = chunk.slice.array().read(&chunk.slice.query()?).await?;
+        let column = batch.into_columns().into_iter().next();
+        let bytes = column.map_or_else(|| Ok(Vec::new()), |c| chunk.bytes(c));
+        Ok(Bytes::from(bytes.at(chunk.slice.array().path())?))
+    }
 }
 
 /// Reads a byte range of a shard: stored bytes, then the index.
@@ -218,13 +312,9 @@ async fn read_shard(array: &Array, shard: &Shard, range: Range<u64>) -> Result<B
 async fn read_cells(slice: &Slice, cells: Range<u64>) -> Result<Bytes> {
     let mut parts = Vec::new();
     for query in slice.queries(cells) {
-        parts.push(columns(slice.array().read(&query).await?));
+        parts.push(slice.array().read(&query).await?.into_columns());
     }
     Ok(Bytes::from(slice.encoder()?.run(parts)?))
-}
-
-fn columns(batch: Batch) -> Vec<crate::column::Column> {
-    batch.columns.into_iter().map(|(_, c)| c).collect()
 }
 
 fn cut(bytes: &Bytes, range: Range<u64>) -> Result<Bytes> {

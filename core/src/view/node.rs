@@ -107,8 +107,8 @@ pub(super) enum Content {
     Text(Bytes),
     /// A file whose cells can be read separately.
     Fixed(Arc<Slice>, Arc<FixedLayout>),
-    /// A file that is rendered as a whole and cached; rendered again after its eviction.
-    Rendered(Arc<Slice>),
+    /// A file that is encoded from start to end.
+    Streamed(Arc<Slice>),
     ZarrChunk(Arc<ZarrChunk>),
     /// Stored bytes of a fragment, followed by an index.
     Shard(Arc<ZarrChunk>, Arc<Shard>),

@@ -12,14 +12,14 @@ use bytes::Bytes;
 
 use self::opened::{Object, Seen};
 use super::chunk::ZarrChunk;
-use super::contents::Contents;
+use super::contents::{Contents, MEMORY_BYTES};
 use super::encode::Format;
 use super::folder::{Folder, FolderText};
 use super::members::Member;
 use super::node::{Content, DirEntry, Node, NodeKind};
 use super::selection::{self, Selection};
 use super::slice::Slice;
-use super::snapshot::Snapshot;
+use super::snapshot::{Snapshot, hash};
 use super::tiles::Tiles;
 use super::tree::{self, Past, ViewPath};
 use super::{documents, readme, zarr};
@@ -30,8 +30,8 @@ use crate::format::enumeration::Enumeration;
 use crate::schema_json;
 use crate::sort::sort_by;
 
-/// The largest number of cached cell counts of sparse slices.
-const COUNTS_MAX: usize = 1 << 16;
+/// The most remembered numbers of cells and sizes.
+const KNOWN_MAX: usize = 1 << 16;
 
 /// The source of a view.
 #[derive(Debug, Clone)]
@@ -81,8 +81,8 @@ pub struct View {
     /// Held while the store is invalidated; other lookups wait for it.
     renewing: futures_util::lock::Mutex<()>,
     contents: Contents,
-    /// The number of cells of sparse slices, by id.
-    counts: Mutex<HashMap<u64, u64>>,
+    /// The numbers of cells of sparse slices and the sizes of files, by id.
+    known: Mutex<HashMap<u64, u64>>,
 }
 
 /// What to do with a link at the end of a path.
@@ -107,12 +107,13 @@ impl View {
     /// Creates a view of `source` at `now_ms`, in milliseconds since 1970. Later writes are shown only if a name or the
     /// window of `source` includes them. Reads nothing yet.
     pub fn new(source: Source, now_ms: u64) -> Self {
+        let contents = Contents::new(Arc::clone(&source.context.cache), MEMORY_BYTES);
         Self {
             seen: Mutex::new(Seen::new(&source, now_ms, true)),
             renewing: futures_util::lock::Mutex::default(),
             source,
-            contents: Contents::default(),
-            counts: Mutex::default(),
+            contents,
+            known: Mutex::default(),
         }
     }
 
@@ -134,6 +135,14 @@ impl View {
         let object = Object::Array(Snapshot::new(array.clone()));
         view.seen().objects.insert(key, Arc::new(object));
         view
+    }
+
+    /// The same view, which takes at most `bytes` of memory for files while it makes them; by default 256 MiB. What it keeps
+    /// of them is in the cache of the source's [`Context`](crate::Context).
+    #[must_use]
+    pub fn with_memory(self, bytes: u64) -> Self {
+        let contents = Contents::new(Arc::clone(&self.source.context.cache), bytes);
+        Self { contents, ..self }
     }
 
     /// The source of the view.
@@ -197,15 +206,6 @@ impl View {
     /// [`Error::InvalidArgument`] for a folder; errors of reading the array.
     pub async fn read(&self, node: &Node, range: Range<u64>) -> Result<Bytes> {
         self.contents.read(node, range).await
-    }
-
-    /// All bytes of a file that must be rendered as a whole, such as text; `None` for other files. Rendering is
-    /// repeated after the file leaves the view's cache, so keep the bytes if you read the file repeatedly.
-    ///
-    /// # Errors
-    /// Same as [`View::read`].
-    pub async fn read_whole(&self, node: &Node) -> Result<Option<Bytes>> {
-        self.contents.whole(node).await
     }
 
     /// Reads the whole file at `path`.
@@ -417,11 +417,8 @@ impl View {
         let (size, content) = match layout {
             Some(layout) => (layout.size, Content::Fixed(Arc::clone(&slice), Arc::new(layout))),
             None => {
-                let size = match slice.encoder()?.size() {
-                    Some(size) => size,
-                    None => self.contents.rendered(id, &slice).await?.len() as u64,
-                };
-                (size, Content::Rendered(Arc::clone(&slice)))
+                let size = self.known(id, self.contents.streamed_size(id, &slice)).await?;
+                (size, Content::Streamed(Arc::clone(&slice)))
             }
         };
         Ok(Node {
@@ -434,19 +431,26 @@ impl View {
         })
     }
 
+    /// The number of cells of a sparse slice.
     async fn count(&self, slice: &Slice) -> Result<u64> {
-        let counts = || self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let id = slice.id();
-        if let Some(cells) = counts().get(&id) {
-            return Ok(*cells);
+        let id = hash(&[b"cells", &slice.id().to_le_bytes()]);
+        self.known(id, async { slice.array().count(&slice.query()?).await })
+            .await
+    }
+
+    /// A number that is found by reading the array, and remembered.
+    async fn known(&self, id: u64, find: impl Future<Output = Result<u64>>) -> Result<u64> {
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(number) = known().get(&id) {
+            return Ok(*number);
         }
-        let cells = slice.array().count(&slice.query()?).await?;
-        let mut counts = counts();
-        if counts.len() >= COUNTS_MAX {
-            counts.clear();
+        let number = find.await?;
+        let mut known = known();
+        if known.len() >= KNOWN_MAX {
+            known.clear();
         }
-        counts.insert(id, cells);
-        Ok(cells)
+        known.insert(id, number);
+        Ok(number)
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {

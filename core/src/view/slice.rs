@@ -19,11 +19,7 @@ const BLOCK_BYTES: u64 = 1 << 20;
 /// Rows of tiles up to this size in bytes are read at once.
 const SLAB_BYTES_MAX: u64 = 64 << 20;
 /// The largest file size in bytes, because operating systems use signed sizes.
-const FILE_BYTES_MAX: u64 = i64::MAX as u64;
-/// The largest file that is rendered as a whole, in bytes.
-pub(super) const RENDERED_BYTES_MAX: u64 = 1 << 30;
-/// The largest file that is rendered to determine its size, in bytes. Such a file is rendered by `stat`.
-pub(super) const MEASURED_BYTES_MAX: u64 = 256 << 20;
+pub(super) const FILE_BYTES_MAX: u64 = i64::MAX as u64;
 
 /// A slice of a snapshot in a file format.
 #[derive(Debug)]
@@ -127,21 +123,14 @@ impl Slice {
         }
     }
 
-    /// The layout of the file if its blocks can be encoded separately; `None` if the file must be rendered as a whole.
+    /// The layout of the file if its blocks can be encoded separately; `None` if it is encoded from start to end.
     ///
     /// # Errors
     /// [`Error::LimitExceeded`] if the file would be too large.
     pub(super) fn fixed_layout(&self) -> Result<Option<FixedLayout>> {
         let encoder = self.encoder()?;
         let (true, Some(runs)) = (self.is_dense(), encoder.runs()) else {
-            let known = encoder.size();
-            let least = known.unwrap_or(0).max(self.bytes_at_least(&*encoder));
-            let limit = known.map_or(MEASURED_BYTES_MAX, |_| RENDERED_BYTES_MAX);
-            return if least > limit {
-                Err(self.too_large(least, limit))
-            } else {
-                Ok(None)
-            };
+            return Ok(None);
         };
         let cells = self.frame.cells()?;
         let (mut block_cells, block_shift) = self.block(runs.width);
@@ -182,10 +171,10 @@ impl Slice {
         Ok(Some(layout))
     }
 
-    /// The error for a file of `bytes` bytes that is too large to be rendered as a whole.
+    /// The error for a file of at least `bytes` bytes that is too large.
     pub(super) fn too_large(&self, bytes: u64, limit: u64) -> Error {
         let what = format!(
-            "bytes of this .{} file, which is built in memory (select fewer cells, or use `hyperslab export`)",
+            "bytes of this .{} file (select fewer cells, or use `hyperslab export`)",
             self.format.extension()
         );
         Error::LimitExceeded {
@@ -295,7 +284,7 @@ impl Slice {
 
     /// A lower bound of the file size in bytes. Text counts syntax, one digit per number, and the coordinates. Other
     /// formats count fixed-size values, and 2 bytes per variable-length value.
-    fn bytes_at_least(&self, encoder: &dyn Encode) -> u64 {
+    pub(super) fn bytes_at_least(&self, encoder: &dyn Encode) -> u64 {
         let cells = self.frame.cells().unwrap_or(u64::MAX);
         let text = encoder.text_bytes_at_least();
         if text > 0 {

@@ -7,6 +7,7 @@ mod jumps;
 mod offers;
 #[cfg(not(target_family = "wasm"))]
 mod shards;
+mod streams;
 mod times;
 mod zarr;
 

@@ -51,6 +51,10 @@ impl Encode for BufferedTable {
         None
     }
 
+    fn is_buffered(&self) -> bool {
+        true
+    }
+
     fn kept_bytes(&self) -> u64 {
         self.bytes
     }

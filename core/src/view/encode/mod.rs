@@ -90,7 +90,12 @@ pub trait Encode: Debug + Send {
         Ok(Vec::new())
     }
 
-    /// Bytes of the cells buffered until the end.
+    /// Whether the cells are kept until the end, so that the file takes memory.
+    fn is_buffered(&self) -> bool {
+        false
+    }
+
+    /// Bytes of the cells kept until the end.
     fn kept_bytes(&self) -> u64 {
         0
     }

@@ -161,6 +161,10 @@ impl Encode for Picture {
         Some(SIGNATURE.len() as u64 + (12 + 13) + (12 + self.stream_bytes()) + 12)
     }
 
+    fn is_buffered(&self) -> bool {
+        true
+    }
+
     /// Bytes of the values so far.
     fn kept_bytes(&self) -> u64 {
         (self.values.len() + self.valid.len()) as u64
