@@ -1,16 +1,20 @@
 //! Opens the source of a mount.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use hyperslab::blocking::block_on;
 use hyperslab::internals::{calendar, coloured_message};
 use hyperslab::view::{Source, parse_time};
-use hyperslab::{Array, Context, Key, OpenOptions, Window, vfs};
+use hyperslab::{Array, Cache, Context, Key, OpenOptions, Window, vfs};
 
 use crate::args::Args;
 use crate::filesystem::FileSystem;
 use crate::log::print;
+
+/// The cache of decoded tiles and parts of files, in bytes.
+const CACHE_BYTES: u64 = 256 << 20;
 
 /// Opens the source that the arguments name.
 ///
@@ -46,8 +50,10 @@ pub fn open(args: &Args) -> Result<FileSystem> {
         Some(local) => std::path::absolute(local)?.to_string_lossy().into_owned(),
         None => args.source.clone(),
     };
+    let mut context = Context::new(store);
+    context.cache = Arc::new(Cache::keeping_tiles(CACHE_BYTES));
     let source = Source {
-        context: Context::new(store),
+        context,
         url,
         path,
         options: OpenOptions { window, key },
