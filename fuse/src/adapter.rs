@@ -70,11 +70,22 @@ impl Adapter {
         request: impl FnOnce(&FileSystem) -> Result<R, FsError> + Send + 'static,
         answer: impl FnOnce(&Shared, Result<R, FsError>) + Send + 'static,
     ) {
+        self.run_about(about, None, request, answer);
+    }
+
+    /// Runs a request as [`Adapter::run`] does, about the folder `about` or a name in it.
+    fn run_about<R: Send + 'static>(
+        &self,
+        about: INodeNo,
+        name: Option<String>,
+        request: impl FnOnce(&FileSystem) -> Result<R, FsError> + Send + 'static,
+        answer: impl FnOnce(&Shared, Result<R, FsError>) + Send + 'static,
+    ) {
         let (files, shared) = (Arc::clone(&self.0.files), Arc::clone(&self.0));
         let answer = move |result: Result<R, FsError>| {
             let result = result.map_err(|refusal| match refusal {
                 // The file system does not know about these failures.
-                FsError::TimedOut | FsError::Panicked => shared.files.complain(about.0, refusal),
+                FsError::TimedOut | FsError::Panicked => shared.files.complain_of(about.0, name.as_deref(), refusal),
                 other => other,
             });
             answer(&shared, result);
@@ -135,9 +146,10 @@ impl Filesystem for Adapter {
     }
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let shown = Some(name.to_string_lossy().into_owned());
         let name = name.to_owned();
         let request = move |files: &FileSystem| files.lookup(parent.0, &name);
-        self.run(parent, request, |shared, found| match found {
+        self.run_about(parent, shown, request, |shared, found| match found {
             Ok(found) => reply.entry_with_ttls(
                 &shared.attr_ttl(found),
                 &shared.files.ttl(),

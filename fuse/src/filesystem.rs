@@ -12,13 +12,12 @@ use hyperslab::view::{DirEntry, FileType, Node, NodeKind, Source, View};
 
 use crate::errno::{FsError, errno};
 use crate::open_files::OpenFiles;
+use crate::reasons::{Reason, Reasons};
 
 /// The inode of the root folder.
 pub const ROOT: u64 = 1;
 /// The longest component of a path, in bytes. Older kernels do not pass on longer ones.
 pub const NAME_BYTES_MAX: usize = 1024;
-/// The largest number of remembered failures.
-const COMPLAINTS_MAX: usize = 1024;
 /// The prefix of extended attributes.
 const XATTR: &str = "user.hyperslab.";
 
@@ -31,8 +30,7 @@ pub struct FileSystem {
     looked: Mutex<Instant>,
     inodes: Mutex<HashMap<u64, Inode>>,
     open: OpenFiles,
-    /// The last failure of each file or folder.
-    complaints: Mutex<HashMap<u64, Complaint>>,
+    pub(crate) reasons: Reasons,
     tell: fn(&str, &FsError),
 }
 
@@ -42,16 +40,6 @@ struct Inode {
     node: Arc<Node>,
     /// The number of lookups of the inode that the kernel has not forgotten.
     known: u64,
-}
-
-/// A failed request.
-#[derive(Debug, Clone)]
-struct Complaint {
-    /// The error number.
-    number: i32,
-    /// The name in the folder, if a lookup failed.
-    name: Option<String>,
-    why: String,
 }
 
 /// The results of `stat`.
@@ -99,13 +87,13 @@ impl FileSystem {
             looked: Mutex::new(Instant::now()),
             inodes: Mutex::new(HashMap::from([(ROOT, root)])),
             open: OpenFiles::default(),
-            complaints: Mutex::default(),
+            reasons: Reasons::default(),
             tell: |_, _| (),
         })
     }
 
-    /// Calls `tell` with the path and the reason when existing data cannot be read. It is called once per inode,
-    /// because the order in which parts of a file are read is unpredictable.
+    /// Calls `tell` with the path and the reason when existing data cannot be read. It is called once per path
+    /// and error number, because the order in which parts of a file are read is unpredictable.
     #[must_use]
     pub fn telling(self, tell: fn(&str, &FsError)) -> Self {
         Self { tell, ..self }
@@ -136,7 +124,7 @@ impl FileSystem {
         let node = found
             .map_err(|e| self.complain_of(parent, Some(name), e.into()))?
             .ok_or(FsError::Absent)?;
-        self.withdraw(parent, Some(name));
+        self.reasons.withdraw(&path, true);
         let (ino, node) = (node.id, Arc::new(node));
         let mut inodes = lock(&self.inodes);
         let inode = inodes.entry(ino).or_insert_with(|| Inode {
@@ -179,7 +167,7 @@ impl FileSystem {
         let range = offset..offset.saturating_add(u64::from(size));
         let refusal = match block_on(self.view.read(&inode.node, range)) {
             Ok(bytes) => {
-                self.withdraw(ino, None);
+                self.reasons.withdraw(&inode.path, false);
                 return Ok(bytes);
             }
             // It existed at lookup, so it was vacuumed or lost since then.
@@ -264,7 +252,7 @@ impl FileSystem {
         found.map(|(_, value)| value).ok_or(FsError::NoAttribute)
     }
 
-    /// All extended attributes: facts about a slice, and the last failure in a folder.
+    /// All extended attributes: facts about a slice, and the last failure of a file, or of a folder and the names in it.
     ///
     /// # Errors
     /// [`FsError::Stale`].
@@ -275,47 +263,33 @@ impl FileSystem {
             .facts
             .iter()
             .map(|(name, value)| (format!("{XATTR}{name}"), value.clone()));
-        let complaint = lock(&self.complaints).get(&ino).cloned().map(|c| match c.name {
-            Some(name) => format!("{name}: {}", c.why),
-            None => c.why,
-        });
+        let reason = self.reasons.of(&inode.path);
         Ok(facts
-            .chain(complaint.map(|text| (format!("{XATTR}error"), text)))
+            .chain(reason.map(|text| (format!("{XATTR}error"), text)))
             .collect())
     }
 
-    /// Records a failure for the extended attribute of the file or folder, and reports it if existing data cannot be
-    /// read.
+    /// Records a failure for the extended attributes of the file or folder and of its parent, and reports it if existing
+    /// data cannot be read.
     pub fn complain(&self, ino: u64, refusal: FsError) -> FsError {
         self.complain_of(ino, None, refusal)
     }
 
-    fn complain_of(&self, ino: u64, name: Option<&str>, refusal: FsError) -> FsError {
-        let number = errno(&refusal).code();
-        let complaint = Complaint {
-            number,
-            name: name.map(str::to_owned),
+    /// Records a failure as [`FileSystem::complain`] does; with a name, of the lookup of that name in the folder.
+    pub fn complain_of(&self, ino: u64, name: Option<&str>, refusal: FsError) -> FsError {
+        let path = self.inode(ino).map(|i| i.path).unwrap_or_default();
+        let path = name.map_or_else(|| path.clone(), |name| join(&path, name));
+        let reason = Reason {
+            is_lookup: name.is_some(),
+            number: errno(&refusal).code(),
             why: refusal.to_string(),
+            time_ms: now_ms(),
         };
-        let mut complaints = lock(&self.complaints);
-        if complaints.len() >= COMPLAINTS_MAX {
-            complaints.clear();
-        }
-        let before = complaints.insert(ino, complaint);
-        drop(complaints);
-        if refusal.is_failure() && before.is_none_or(|b| b.number != number) {
-            let path = self.inode(ino).map(|i| i.path).unwrap_or_default();
+        let is_new = self.reasons.record(&path, reason);
+        if is_new && refusal.is_failure() {
             (self.tell)(&path, &refusal);
         }
         refusal
-    }
-
-    /// Removes the recorded failure after a success.
-    fn withdraw(&self, ino: u64, name: Option<&str>) {
-        let mut complaints = lock(&self.complaints);
-        if complaints.get(&ino).is_some_and(|c| c.name.as_deref() == name) {
-            complaints.remove(&ino);
-        }
     }
 
     /// The number of inodes that the kernel knows.

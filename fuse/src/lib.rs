@@ -16,6 +16,7 @@ mod mount_helper;
 mod mount_options;
 mod mount_table;
 mod open_files;
+mod reasons;
 pub mod serve;
 pub mod source;
 pub mod unmount;

@@ -320,7 +320,7 @@ fn the_reason_of_a_folder_contains_the_failed_name() {
     let files = files(&Context::memory());
     let error = OsStr::new("user.hyperslab.error");
     for (folder, name, part) in [
-        ("slices", "0:500.npy", "0:500.npy: "),
+        ("slices", "500.npy", "500.npy: "),
         ("slices", ".hid@0.csv", ".hid@0.csv: "),
         (
             "at",
@@ -348,6 +348,53 @@ fn the_reason_of_a_folder_contains_the_failed_name() {
         );
     }
     assert_eq!(files.xattr(slices, error).unwrap(), before);
+}
+
+thread_local!(static TOLD: std::cell::RefCell<Vec<String>> = const { std::cell::RefCell::new(Vec::new()) });
+
+#[test]
+fn each_broken_array_of_a_folder_is_told_once() {
+    let store = hyperslab::vfs::MemVfs::new();
+    let context = Context::new(std::sync::Arc::new(store.clone()));
+    let schema = Schema::new(
+        ArrayType::Dense,
+        vec![Dimension::new("i", Datatype::Int32, 0_i32, 9_i32, 10_i32)],
+        vec![Attribute::new("a", Datatype::Int32, CellCount::ONE)],
+    );
+    let options = CreateOptions {
+        timestamp_ms: 1,
+        seed: [1; 32],
+        key: None,
+    };
+    for name in ["one", "two", "well"] {
+        block_on(Array::create(&context, &format!("all/{name}"), &schema, &[], &options)).unwrap();
+    }
+    for (path, _) in store.files() {
+        if path.contains("/__schema/") && !path.starts_with("all/well") {
+            block_on(context.vfs.remove(&path)).unwrap();
+            block_on(context.vfs.put(&path, vec![b"no schema".to_vec().into()])).unwrap();
+        }
+    }
+    let source = Source {
+        context,
+        url: "all".into(),
+        path: "all".into(),
+        options: OpenOptions::default(),
+        name: "all".into(),
+    };
+    let files = FileSystem::new(source, Duration::ZERO)
+        .unwrap()
+        .telling(|path, _| TOLD.with_borrow_mut(|told| told.push(path.to_owned())));
+    for _ in 0..2 {
+        for name in ["one", "well", "two"] {
+            let found = find(&files, &format!("{name}/README.md"));
+            assert_eq!(found.is_ok(), name == "well", "{name}");
+        }
+    }
+    let told = TOLD.take();
+    assert_eq!(told, ["one", "two"]);
+    let why = files.xattr(ROOT, OsStr::new("user.hyperslab.error")).unwrap();
+    assert!(why.starts_with("two: "), "{why}");
 }
 
 #[test]
