@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use anyhow::{Context as _, Result, ensure};
 use hyperslab::Batch;
-use hyperslab::internals::view::encode::{Format, Frame};
+use hyperslab::internals::view::encode::{Colors, Format, Frame};
 use hyperslab::internals::view::selection::display_name;
 use hyperslab::schema::Layout;
 
@@ -32,6 +32,7 @@ pub(super) async fn export(job: &Job, format: Format, args: &Export) -> Result<(
         shape,
         dense: job.array.schema().is_dense(),
         column_major: job.shape.is_some() && job.query.order == Layout::ColMajor,
+        colors: Colors::default(),
     };
     let mut encoder = format.encoder(&frame)?;
     let mut file = Out::create(&args.out, args.force)?;

@@ -29,6 +29,7 @@ mod markdown;
 mod members;
 mod missing;
 pub(crate) mod node;
+mod options;
 mod parts;
 mod readers;
 mod readme;

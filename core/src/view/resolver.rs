@@ -17,12 +17,12 @@ use super::encode::Format;
 use super::folder::{Folder, FolderText};
 use super::members::Member;
 use super::node::{Content, DirEntry, Node, NodeKind};
-use super::selection::{self, Selection};
+use super::selection;
 use super::slice::Slice;
 use super::snapshot::{Snapshot, hash};
 use super::tiles::Tiles;
 use super::tree::{self, Past, ViewPath};
-use super::{documents, readme, zarr};
+use super::{documents, options, readme, zarr};
 use crate::array::{Array, Group, ObjectType, OpenOptions, Window, object_type};
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -389,27 +389,30 @@ impl View {
                 if !tiles.holds(tile) {
                     return Ok(None);
                 }
-                Some(
-                    self.slice_node(snapshot, tiles.selection(attribute, tile), Format::Npy)
-                        .await?,
-                )
+                let slice = Slice::new(snapshot, tiles.selection(attribute, tile), Format::Npy)?;
+                Some(self.slice_node(slice).await?)
             }
             ViewPath::Slice(text, ending) => {
                 let format = Format::from_extension(ending)?;
+                let (text, options) = options::split(text)?;
                 let selection = selection::read(array, text).await?;
-                Some(self.slice_node(snapshot, selection, format).await?)
+                if let Some(condition) = &options.condition {
+                    array.check_condition(condition).await?;
+                }
+                let slice = Slice::with_options(snapshot, selection, format, options)?;
+                Some(self.slice_node(slice).await?)
             }
         })
     }
 
-    async fn slice_node(&self, snapshot: &Snapshot, selection: Selection, format: Format) -> Result<Node> {
-        let mut slice = Slice::new(snapshot, selection, format)?;
+    async fn slice_node(&self, mut slice: Slice) -> Result<Node> {
         if !slice.is_dense() {
             let cells = self.count(&slice).await?;
             slice = slice.with_cells(cells);
         }
-        if format.lists_coordinates() {
-            slice.frame.fields = snapshot.array.fields(&slice.fields).await?;
+        if slice.format.lists_coordinates() {
+            let fields = slice.array().fields(&slice.fields).await?;
+            slice = slice.with_fields(fields)?;
         }
         let layout = slice.fixed_layout()?;
         let slice = Arc::new(slice);
@@ -423,7 +426,7 @@ impl View {
         };
         Ok(Node {
             id,
-            modified_ms: snapshot.modified_ms,
+            modified_ms: slice.snapshot.modified_ms,
             kind: NodeKind::File { size },
             stored_bytes: slice.stored_bytes(),
             facts: slice.facts(),

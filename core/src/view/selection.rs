@@ -23,7 +23,7 @@ use std::borrow::Cow;
 pub use crate::format::attribute::{column_names, display_name};
 pub use coordinate::selects_nothing;
 pub use labels::read;
-pub(super) use lexer::quote;
+pub(super) use lexer::{positions, quote};
 
 use crate::calendar;
 use crate::datatype::Datatype;

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::encode::{Encode, Format, Frame};
+use super::encode::{Colors, Conversion, Converted, Encode, Format, Frame};
+use super::options::Options;
 use super::selection::{Axis, Selection, shown_name};
 use super::snapshot::{Snapshot, hash};
 use super::window;
@@ -27,11 +28,14 @@ pub(super) struct Slice {
     pub(super) snapshot: Snapshot,
     pub(super) format: Format,
     pub(super) selection: Selection,
+    pub(super) options: Options,
     /// Field names for queries.
     pub(super) fields: Vec<String>,
     /// The shape with all axes, including single coordinates.
     full_shape: Vec<u64>,
     pub(super) frame: Frame,
+    /// The changes of fields that the options ask for.
+    conversions: Vec<Option<Conversion>>,
 }
 
 /// The layout of a file whose blocks of cells can be encoded separately: a header, the blocks, a trailer.
@@ -58,6 +62,19 @@ impl Slice {
     /// # Errors
     /// [`Error::InvalidArgument`] if the format cannot represent the slice.
     pub(super) fn new(snapshot: &Snapshot, selection: Selection, format: Format) -> Result<Self> {
+        Self::with_options(snapshot, selection, format, Options::default())
+    }
+
+    /// The slice of a selection with options.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the format cannot represent the slice, or if it does not have the options.
+    pub(super) fn with_options(
+        snapshot: &Snapshot,
+        selection: Selection,
+        format: Format,
+        options: Options,
+    ) -> Result<Self> {
         let schema = snapshot.array.schema();
         let fields = format.fields(schema, selection.attributes.as_deref());
         let full_shape = if schema.is_dense() { selection.shape() } else { vec![0] };
@@ -72,25 +89,73 @@ impl Slice {
                 .map(|a| a.len().unwrap_or(u64::MAX))
                 .collect(),
         };
-        let slice = Self {
+        let mut slice = Self {
             snapshot: snapshot.clone(),
             format,
             selection,
             full_shape,
             frame: Frame {
-                fields: Field::resolve(schema, Some(&fields))?,
+                fields: Vec::new(),
                 shape,
                 dense: schema.is_dense(),
-                column_major: false,
+                column_major: schema.is_dense() && options.order == Layout::ColMajor,
+                colors: options.colors,
             },
+            conversions: Vec::new(),
+            options,
             fields,
         };
+        slice.check_options()?;
+        slice.limit_cells()?;
+        let fields = Field::resolve(schema, Some(&slice.fields))?;
+        let slice = slice.with_fields(fields)?;
         slice.encoder()?;
         Ok(slice)
     }
 
+    /// Fails if the format does not have an option.
+    fn check_options(&self) -> Result<()> {
+        let (extension, is_dense) = (self.format.extension(), self.is_dense());
+        if is_dense && !self.format.orders().contains(&self.options.order) {
+            return Err(Error::invalid(format!(
+                "a .{extension} file has its cells in row-major order; leave out order=F"
+            )));
+        }
+        if self.options.limit.is_some() && is_dense && !self.format.lists_coordinates() {
+            return Err(Error::invalid(format!(
+                "a .{extension} file of a dense array has the shape of its selection, so it cannot have a limit; select \
+                 fewer coordinates, or write .csv, .json or .arrow"
+            )));
+        }
+        if self.format != Format::Png && self.options.colors != Colors::default() {
+            return Err(Error::invalid(format!(
+                "a .{extension} file has no colors; write .png, or leave out cmap and range"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Reduces the number of cells to the limit.
+    fn limit_cells(&mut self) -> Result<()> {
+        if let Some(limit) = self.options.limit {
+            let cells = self.frame.cells()?;
+            self.frame.shape = vec![cells.min(limit)];
+        }
+        Ok(())
+    }
+
+    /// Sets the fields of the file, and converts them as the options ask.
+    pub(super) fn with_fields(mut self, mut fields: Vec<Field>) -> Result<Self> {
+        let (cast, fill) = (self.options.cast, self.options.fill.as_deref());
+        let conversions = fields.iter_mut().map(|f| Conversion::of(f, cast, fill));
+        self.conversions = conversions.collect::<Result<_>>()?;
+        self.frame.fields = fields;
+        Ok(self)
+    }
+
     /// Sets the number of cells of a sparse result.
     pub(super) fn with_cells(mut self, cells: u64) -> Self {
+        let cells = cells.min(self.options.limit.unwrap_or(u64::MAX));
         self.full_shape = vec![cells];
         self.frame.shape = vec![cells];
         self
@@ -105,7 +170,16 @@ impl Slice {
     }
 
     pub(super) fn encoder(&self) -> Result<Box<dyn Encode>> {
-        self.format.encoder(&self.frame)
+        let encoder = self.format.encoder(&self.frame)?;
+        let left = self.options.limit;
+        if left.is_none() && self.conversions.iter().all(Option::is_none) {
+            return Ok(encoder);
+        }
+        Ok(Box::new(Converted {
+            encoder,
+            conversions: self.conversions.clone(),
+            left,
+        }))
     }
 
     /// The query for the whole slice.
@@ -117,7 +191,8 @@ impl Slice {
         Query {
             fields: Some(self.fields.clone()),
             region,
-            order: Layout::RowMajor,
+            order: self.options.order,
+            condition: self.options.condition.clone(),
             batch_bytes: limits::BATCH_BYTES / 16,
             ..Query::default()
         }
@@ -188,10 +263,18 @@ impl Slice {
     /// that no tile is decoded twice.
     fn block(&self, width: u64) -> (u64, u64) {
         let plain = ((BLOCK_BYTES / width.max(1)).max(1), 0);
-        let Some(first) = self.full_shape.iter().position(|&n| n > 1) else {
+        let mut slowest_first: Vec<usize> = (0..self.full_shape.len()).collect();
+        if self.frame.column_major {
+            slowest_first.reverse();
+        }
+        let mut axes = slowest_first
+            .iter()
+            .filter_map(|&i| Some((i, self.full_shape.get(i)?)))
+            .skip_while(|(_, n)| **n <= 1);
+        let Some((first, _)) = axes.next() else {
             return plain;
         };
-        let mut inner = self.full_shape.iter().skip(first + 1);
+        let mut inner = axes.map(|(_, n)| n);
         let Some(row) = inner.try_fold(1_u64, |n, &axis| n.checked_mul(axis.max(1))) else {
             return plain;
         };
@@ -223,7 +306,14 @@ impl Slice {
 
     /// Queries whose concatenated results are a run of cells.
     pub(super) fn queries(&self, cells: Range<u64>) -> Vec<Query> {
-        let found = window::boxes(&self.full_shape, cells);
+        let mut shape = self.full_shape.clone();
+        let is_reversed = self.frame.column_major;
+        if is_reversed {
+            shape.reverse();
+        }
+        let mut found = window::boxes(&shape, cells);
+        // A run in column-major order is a run in row-major order of the axes in reverse.
+        found.iter_mut().filter(|_| is_reversed).for_each(|b| b.reverse());
         found.into_iter().map(|b| self.query_of(self.region(&b))).collect()
     }
 
@@ -250,7 +340,8 @@ impl Slice {
     pub(super) fn id(&self) -> u64 {
         let text = self.selection.text(self.array().schema());
         let snapshot = self.snapshot.fingerprint.to_le_bytes();
-        hash(&[b"slice", &snapshot, text.as_bytes(), self.format.extension().as_bytes()])
+        let parts = [text.as_bytes(), self.options.text.as_bytes()].concat();
+        hash(&[b"slice", &snapshot, &parts, self.format.extension().as_bytes()])
     }
 
     /// Approximate bytes of the cells in the store, assuming equal sizes.
@@ -275,7 +366,7 @@ impl Slice {
                 list(self.fields.iter().map(|n| shown_name(n, schema).into_owned()).collect()),
             ),
             ("dims", list(schema.dimensions.iter().map(|d| d.name.clone()).collect())),
-            ("selection", self.selection.text(schema)),
+            ("selection", self.selection.text(schema) + &self.options.text),
             ("snapshot", format!("{:016x}", self.snapshot.fingerprint)),
             ("timestamp", self.snapshot.modified_ms.to_string()),
             ("fragments", self.array().fragments().len().to_string()),

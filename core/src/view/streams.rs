@@ -92,7 +92,12 @@ impl Stream {
             if self.ended {
                 return Ok(None);
             }
-            match self.batches.next().await? {
+            let next = if self.encoder.is_full() {
+                None
+            } else {
+                self.batches.next().await?
+            };
+            match next {
                 Some(batch) => {
                     self.waiting
                         .extend_from_slice(&self.encoder.cells(batch.into_columns())?);

@@ -5,6 +5,7 @@
 mod groups;
 mod jumps;
 mod offers;
+mod options;
 #[cfg(not(target_family = "wasm"))]
 mod shards;
 mod streams;
@@ -375,7 +376,8 @@ fn equivalent_slices_have_the_same_id() {
 fn errors_say_what_to_write() {
     let view = view();
     assert!(refusal(&view, "grids/dense/slices/all").contains("write all.npy"));
-    assert!(refusal(&view, "grids/dense/slices/all.xls").contains("use one of .npy, .bin, .csv"));
+    assert!(refusal(&view, "grids/dense/slices/all.xls").contains("the formats are .npy, .bin, .csv"));
+    assert!(refusal(&view, "grids/dense/slices/all.csb").contains("did you mean '.csv'?"));
     assert!(refusal(&view, "grids/dense/slices/18:1000.npy").contains("outside the domain, -5:18"));
     assert_eq!(
         file(&view, "grids/dense/slices/0:1000.npy"),

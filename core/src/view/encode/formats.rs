@@ -3,6 +3,7 @@
 use super::{Encode, Frame, record, table};
 use crate::error::{Error, Result};
 use crate::format::schema::{Layout, Schema};
+use crate::suggest;
 
 /// A row of the table.
 struct Facts {
@@ -148,10 +149,7 @@ impl Format {
         let found = Self::ALL.iter().copied().find(|f| f.extension() == extension);
         found.ok_or_else(|| {
             let known: Vec<_> = Self::ALL.iter().map(|f| format!(".{}", f.extension())).collect();
-            Error::invalid(format!(
-                "'.{extension}' is not a known format; use one of {}",
-                known.join(", ")
-            ))
+            Error::invalid(suggest::unknown("format", &format!(".{extension}"), &known))
         })
     }
 

@@ -5,6 +5,8 @@
 
 #[cfg(feature = "arrow")]
 mod arrow;
+mod colors;
+mod converted;
 mod formats;
 mod npy;
 mod png;
@@ -19,6 +21,8 @@ use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::escape;
 use crate::format::field::Field;
+pub use colors::{Color, Colors};
+pub(super) use converted::{Conversion, Converted};
 pub use formats::Format;
 
 /// The fields and the shape of a file. The shape is in row-major order; a sparse result has one axis, the number of
@@ -33,6 +37,8 @@ pub struct Frame {
     pub dense: bool,
     /// Whether the cells come in column-major order.
     pub column_major: bool,
+    /// The colors of an image.
+    pub colors: Colors,
 }
 
 impl Frame {
@@ -88,6 +94,11 @@ pub trait Encode: Debug + Send {
     /// [`Error::InvalidArgument`] if the format depends on the number of cells and it differs from the frame's.
     fn finish(&mut self) -> Result<Vec<u8>> {
         Ok(Vec::new())
+    }
+
+    /// Whether the file takes no more cells.
+    fn is_full(&self) -> bool {
+        false
     }
 
     /// Whether the cells are kept until the end, so that the file takes memory.

@@ -2,9 +2,10 @@
 //!
 //! The pixels are not compressed, so the width and height determine the size of the file. bool, uint8 and uint16 are
 //! shown unchanged. Cells of 2, 3 or 4 uint8 values are gray with alpha, RGB and RGBA. Other numbers are scaled to
-//! 16-bit gray: 1 is the minimum, 65535 the maximum, and 0 marks unwritten cells, nulls and NaN.
+//! 16-bit gray: 1 is the minimum, 65535 the maximum, and 0 marks unwritten cells, nulls and NaN. With a color map they are
+//! RGBA, and these cells are transparent.
 
-use super::{Encode, Frame, unpacked, wrong_columns};
+use super::{Colors, Encode, Frame, unpacked, wrong_columns};
 use crate::column::Column;
 use crate::datatype::{CellCount, Datatype, Physical};
 use crate::error::{Error, Result};
@@ -27,6 +28,8 @@ enum Depth {
     Words,
     /// Values scaled to 16-bit gray.
     Stretched,
+    /// Values scaled to a color map, as RGBA.
+    Colored,
 }
 
 /// Buffers the values of an image.
@@ -35,6 +38,7 @@ pub(super) struct Picture {
     width: u64,
     height: u64,
     depth: Depth,
+    colors: Colors,
     fill: Vec<u8>,
     physical: Physical,
     /// The values so far.
@@ -68,7 +72,8 @@ impl Picture {
         let picture = Self {
             width,
             height,
-            depth: depth(field)?,
+            depth: depth(field, frame.colors)?,
+            colors: frame.colors,
             fill: if field.is_dimension() {
                 Vec::new()
             } else {
@@ -98,6 +103,7 @@ impl Picture {
             Depth::Bit => self.width.div_ceil(8),
             Depth::Bytes(n) => self.width.saturating_mul(n as u64),
             Depth::Words | Depth::Stretched => self.width.saturating_mul(2),
+            Depth::Colored => self.width.saturating_mul(4),
         }
     }
 
@@ -133,26 +139,40 @@ impl Picture {
                     .flat_map(|(i, cell)| cell.iter().rev().map(move |v| if null(i) { 0 } else { *v }))
                     .collect()
             }
-            Depth::Stretched => self.stretched(),
+            Depth::Stretched => self
+                .shares()
+                .flat_map(|share| share.map_or(0, |share| 1 + gray_of(share)).to_be_bytes())
+                .collect(),
+            Depth::Colored => self.shares().flat_map(|share| self.color(share)).collect(),
         }
     }
 
-    fn stretched(&self) -> Vec<u8> {
+    /// The place of each value between the ends of the range, from 0 to 1; `None` for missing cells.
+    fn shares(&self) -> impl Iterator<Item = Option<f64>> {
         let fill = Scalar::from_le_bytes(self.physical, &self.fill);
-        let value = |(i, bytes): (usize, &[u8])| {
+        let value = move |(i, bytes): (usize, &[u8])| {
             let value = Scalar::from_le_bytes(self.physical, bytes).filter(|v| Some(v) != fill.as_ref());
             value
                 .and_then(|v| v.as_f64())
                 .filter(|v| v.is_finite() && self.valid.get(i) != Some(&0))
         };
-        let cells = || self.values.chunks_exact(self.physical.size()).enumerate().map(value);
-        let (lo, hi) = cells()
-            .flatten()
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
+        let cells = self.values.chunks_exact(self.physical.size()).enumerate().map(value);
+        let (lo, hi) = self.colors.range.unwrap_or_else(|| {
+            let ends = |(lo, hi): (f64, f64), v: f64| (lo.min(v), hi.max(v));
+            cells.clone().flatten().fold((f64::INFINITY, f64::NEG_INFINITY), ends)
+        });
         // Halved, because the full range may overflow to infinity.
         let half = (hi / 2.0 - lo / 2.0).max(f64::MIN_POSITIVE);
-        let gray = |v: Option<f64>| v.map_or(0, |v| 1 + gray_of((v / 2.0 - lo / 2.0) / half));
-        cells().flat_map(|v| gray(v).to_be_bytes()).collect()
+        cells.map(move |v| v.map(|v| ((v / 2.0 - lo / 2.0) / half).clamp(0.0, 1.0)))
+    }
+
+    /// The RGBA pixel of a share.
+    fn color(&self, share: Option<f64>) -> [u8; 4] {
+        let (Some(share), Some(map)) = (share, self.colors.map) else {
+            return [0; 4];
+        };
+        let [red, green, blue] = map.at(share);
+        [red, green, blue, u8::MAX]
     }
 }
 
@@ -202,6 +222,7 @@ impl Encode for Picture {
             Depth::Bytes(4) => (8, 6),
             Depth::Bytes(_) => (8, 0),
             Depth::Words | Depth::Stretched => (16, 0),
+            Depth::Colored => (8, 6),
         };
         let mut header = Vec::new();
         for length in [self.width, self.height] {
@@ -218,10 +239,10 @@ impl Encode for Picture {
 
 // `share` is between 0 and 1.
 fn gray_of(share: f64) -> u16 {
-    (share.clamp(0.0, 1.0) * 65534.0).round() as u16
+    (share * 65534.0).round() as u16
 }
 
-fn depth(field: &Field) -> Result<Depth> {
+fn depth(field: &Field, colors: Colors) -> Result<Depth> {
     let refuse = |why: &str| {
         Err(Error::invalid(format!(
             "'{}' cannot be shown as an image: {why}",
@@ -231,6 +252,9 @@ fn depth(field: &Field) -> Result<Depth> {
     match (field.datatype, field.cell) {
         (_, CellCount::Var) => refuse("its cells have variable length; use .csv or .json"),
         (t, _) if t.is_bytes() => refuse("its values are not numbers; use .csv or .json"),
+        (_, CellCount::ONE) if colors.map.is_some() => Ok(Depth::Colored),
+        (_, CellCount::ONE) if colors.range.is_some() => Ok(Depth::Stretched),
+        _ if colors != Colors::default() => refuse("a color map and a range need one value per cell"),
         (Datatype::Bool, CellCount::ONE) => Ok(Depth::Bit),
         (Datatype::Uint8, CellCount::Fixed(n @ 1..=4)) => Ok(Depth::Bytes(n.to_le_bytes()[0])),
         (Datatype::Uint16, CellCount::ONE) => Ok(Depth::Words),

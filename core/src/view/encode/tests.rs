@@ -18,6 +18,7 @@ fn frame(fields: Vec<Field>, shape: &[u64]) -> Frame {
         shape: shape.to_vec(),
         dense: true,
         column_major: false,
+        colors: Colors::default(),
     }
 }
 

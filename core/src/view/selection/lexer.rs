@@ -24,7 +24,10 @@ pub(super) fn split_once(text: &str, separator: char) -> Option<(&str, &str)> {
 }
 
 /// The positions outside quotes where the rest of the text passes a test.
-pub(super) fn positions<'a>(text: &'a str, test: impl Fn(&str) -> bool + 'a) -> impl Iterator<Item = usize> + 'a {
+pub(in crate::view) fn positions<'a>(
+    text: &'a str,
+    test: impl Fn(&str) -> bool + 'a,
+) -> impl Iterator<Item = usize> + 'a {
     let mut quote = None;
     text.char_indices().filter_map(move |(i, c)| {
         match quote {
@@ -69,7 +72,8 @@ pub(in crate::view) fn quote(text: &str) -> String {
         let word = i == 0 && matches!(text, "_" | "all");
         // The parser trims spaces.
         let edge = c == ' ' && (i == 0 || i + 1 == text.len());
-        if (c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | ' ')) && !dots && !word && !edge {
+        // A plus sign before letters may start an option.
+        if (c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ' ')) && !dots && !word && !edge {
             out.push(c);
         } else {
             c.encode_utf8(&mut [0; 4])
