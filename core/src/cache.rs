@@ -3,6 +3,7 @@
 //! because each scanned value replaces the previous one.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -151,6 +152,22 @@ impl Cache {
         self.lock().bytes
     }
 
+    /// The budget in bytes.
+    pub const fn bytes_max(&self) -> u64 {
+        self.bytes_max
+    }
+
+    /// The number of values of each kind and their bytes. Takes time that grows with the number of values.
+    pub fn contents(&self) -> BTreeMap<&'static str, (u64, u64)> {
+        let mut contents = BTreeMap::new();
+        for (key, slot) in &self.lock().values {
+            let (count, bytes): &mut (u64, u64) = contents.entry(key.kind).or_default();
+            *count += 1;
+            *bytes += slot.bytes;
+        }
+        contents
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // No foreign code runs while the lock is held, so a poisoned state is still consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -182,6 +199,8 @@ mod tests {
         assert_eq!(cache.get::<u64>(&key(1)), None);
         assert_eq!(cache.get::<u64>(&key(0)).as_deref(), Some(&0));
         assert_eq!(cache.bytes(), 4 * (2 + SLOT_BYTES));
+        let contents = cache.contents().into_iter().collect::<Vec<_>>();
+        assert_eq!(contents, [("tile", (4, cache.bytes()))]);
     }
 
     #[test]

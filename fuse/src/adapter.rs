@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use fuser::{
     FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig, LockOwner, OpenFlags,
@@ -13,8 +13,10 @@ use fuser::{
 
 use hyperslab::view::FileType;
 
+use crate::control;
 use crate::errno::{FsError, errno};
 use crate::filesystem::{Attributes, FileSystem, Listed, NAME_BYTES_MAX};
+use crate::metrics::Kind;
 use crate::workers::Workers;
 
 /// How long the kernel may cache the attributes of a file. They never change, unlike a folder's.
@@ -66,28 +68,31 @@ impl Adapter {
     /// Runs a request about the file or folder `about` on a worker, which then passes the result to `answer`.
     fn run<R: Send + 'static>(
         &self,
+        kind: Kind,
         about: INodeNo,
         request: impl FnOnce(&FileSystem) -> Result<R, FsError> + Send + 'static,
         answer: impl FnOnce(&Shared, Result<R, FsError>) + Send + 'static,
     ) {
-        self.run_about(about, None, request, answer);
+        self.run_about(kind, (about, None), request, answer);
     }
 
     /// Runs a request as [`Adapter::run`] does, about the folder `about` or a name in it.
     fn run_about<R: Send + 'static>(
         &self,
-        about: INodeNo,
-        name: Option<String>,
+        kind: Kind,
+        (about, name): (INodeNo, Option<String>),
         request: impl FnOnce(&FileSystem) -> Result<R, FsError> + Send + 'static,
         answer: impl FnOnce(&Shared, Result<R, FsError>) + Send + 'static,
     ) {
         let (files, shared) = (Arc::clone(&self.0.files), Arc::clone(&self.0));
+        let started = Instant::now();
         let answer = move |result: Result<R, FsError>| {
             let result = result.map_err(|refusal| match refusal {
                 // The file system does not know about these failures.
                 FsError::TimedOut | FsError::Panicked => shared.files.complain_of(about.0, name.as_deref(), refusal),
                 other => other,
             });
+            shared.count(kind, started, &result);
             answer(&shared, result);
         };
         self.0.workers.run(move || request(&files), answer);
@@ -95,6 +100,12 @@ impl Adapter {
 }
 
 impl Shared {
+    /// Counts an answered request.
+    fn count<R>(&self, kind: Kind, started: Instant, result: &Result<R, FsError>) {
+        let error = result.as_ref().err().map(|refusal| errno(refusal).code());
+        self.files.metrics().count(kind, started.elapsed(), error);
+    }
+
     fn stat(&self, a: Attributes) -> FileAttr {
         let time = SystemTime::UNIX_EPOCH
             .checked_add(Duration::from_millis(a.modified_ms))
@@ -124,6 +135,7 @@ impl Shared {
 
     fn attr_ttl(&self, a: Attributes) -> Duration {
         match a.file_type {
+            _ if control::has(a.ino) => Duration::ZERO,
             FileType::File | FileType::Link => FOREVER,
             FileType::Dir => self.files.ttl(),
         }
@@ -149,7 +161,7 @@ impl Filesystem for Adapter {
         let shown = Some(name.to_string_lossy().into_owned());
         let name = name.to_owned();
         let request = move |files: &FileSystem| files.lookup(parent.0, &name);
-        self.run_about(parent, shown, request, |shared, found| match found {
+        self.run_about(Kind::Lookup, (parent, shown), request, |shared, found| match found {
             Ok(found) => reply.entry_with_ttls(
                 &shared.attr_ttl(found),
                 &shared.files.ttl(),
@@ -177,25 +189,39 @@ impl Filesystem for Adapter {
 
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
         let request = move |files: &FileSystem| files.attributes(ino.0);
-        self.run(ino, request, |shared, found| match found {
+        self.run(Kind::Getattr, ino, request, |shared, found| match found {
             Ok(found) => reply.attr(&shared.attr_ttl(found), &shared.stat(found)),
             Err(refusal) => reply.error(errno(&refusal)),
         });
     }
 
     fn readlink(&self, _: &Request, ino: INodeNo, reply: ReplyData) {
-        match self.0.files.read_link(ino.0) {
+        let started = Instant::now();
+        let target = self.0.files.read_link(ino.0);
+        self.0.count(Kind::Readlink, started, &target);
+        match target {
             Ok(target) => reply.data(target.as_bytes()),
             Err(refusal) => reply.error(errno(&refusal)),
         }
     }
 
     fn open(&self, _: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        let opened = if flags.acc_mode() == fuser::OpenAccMode::O_RDONLY {
+        let started = Instant::now();
+        let reads = flags.acc_mode() == fuser::OpenAccMode::O_RDONLY;
+        if let Some(opened) = reads.then(|| self.0.files.open_control(ino.0)).flatten() {
+            self.0.count(Kind::Open, started, &opened);
+            return match opened {
+                // Its size is not known before, so the kernel must not cache it.
+                Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::FOPEN_DIRECT_IO),
+                Err(refusal) => reply.error(errno(&refusal)),
+            };
+        }
+        let opened = if reads {
             self.0.files.open(ino.0)
         } else {
             Err(FsError::ReadOnly)
         };
+        self.0.count(Kind::Open, started, &opened);
         match opened {
             // The bytes of an inode never change, so the kernel's cache stays valid.
             Ok(()) => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH),
@@ -207,16 +233,22 @@ impl Filesystem for Adapter {
         &self,
         _: &Request,
         ino: INodeNo,
-        _: FileHandle,
+        handle: FileHandle,
         offset: u64,
         size: u32,
         _: OpenFlags,
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        let request = move |files: &FileSystem| files.read(ino.0, offset, size);
-        self.run(ino, request, |_, read| match read {
-            Ok(bytes) => reply.data(&bytes),
+        let request = move |files: &FileSystem| match files.read_control(ino.0, handle.0, offset, size) {
+            Some(read) => read,
+            None => files.read(ino.0, offset, size),
+        };
+        self.run(Kind::Read, ino, request, |shared, read| match read {
+            Ok(bytes) => {
+                shared.files.metrics().count_read(bytes.len());
+                reply.data(&bytes);
+            }
             Err(refusal) => reply.error(errno(&refusal)),
         });
     }
@@ -225,19 +257,21 @@ impl Filesystem for Adapter {
         &self,
         _: &Request,
         ino: INodeNo,
-        _: FileHandle,
+        handle: FileHandle,
         _: OpenFlags,
         _: Option<LockOwner>,
         _: bool,
         reply: ReplyEmpty,
     ) {
-        self.0.files.close(ino.0);
+        if !self.0.files.close_control(ino.0, handle.0) {
+            self.0.files.close(ino.0);
+        }
         reply.ok();
     }
 
     fn opendir(&self, _: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         let request = move |files: &FileSystem| files.list(ino.0);
-        self.run(ino, request, |shared, listed| match listed {
+        self.run(Kind::List, ino, request, |shared, listed| match listed {
             Ok(listing) => {
                 let handle = shared.next_handle.fetch_add(1, Ordering::Relaxed);
                 shared.listings().insert(handle, Arc::new(listing));
@@ -276,14 +310,20 @@ impl Filesystem for Adapter {
     }
 
     fn getxattr(&self, _: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
-        match self.0.files.xattr(ino.0, name) {
+        let started = Instant::now();
+        let value = self.0.files.xattr(ino.0, name);
+        self.0.count(Kind::Xattr, started, &value);
+        match value {
             Ok(value) => sized(reply, size, value.as_bytes()),
             Err(refusal) => reply.error(errno(&refusal)),
         }
     }
 
     fn listxattr(&self, _: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
-        match self.0.files.xattrs(ino.0) {
+        let started = Instant::now();
+        let all = self.0.files.xattrs(ino.0);
+        self.0.count(Kind::Xattr, started, &all);
+        match all {
             Ok(all) => sized(
                 reply,
                 size,

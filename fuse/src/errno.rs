@@ -1,5 +1,7 @@
 //! Maps failures to error numbers.
 
+use std::borrow::Cow;
+
 use fuser::Errno;
 use hyperslab::Error;
 
@@ -100,4 +102,33 @@ pub fn errno(refusal: &FsError) -> Errno {
             Error::Corrupt { .. } | Error::Io { .. } | _ => Errno::EIO,
         },
     }
+}
+
+/// The name of an error number, such as `EIO`. Numbers that this program does not use stay numbers.
+pub(crate) fn errno_name(number: i32) -> Cow<'static, str> {
+    const NAMES: [(Errno, &str); 21] = [
+        (Errno::EACCES, "EACCES"),
+        (Errno::EDQUOT, "EDQUOT"),
+        (Errno::EEXIST, "EEXIST"),
+        (Errno::EFBIG, "EFBIG"),
+        (Errno::EINTR, "EINTR"),
+        (Errno::EINVAL, "EINVAL"),
+        (Errno::EIO, "EIO"),
+        (Errno::EISDIR, "EISDIR"),
+        (Errno::EMFILE, "EMFILE"),
+        (Errno::ENAMETOOLONG, "ENAMETOOLONG"),
+        (Errno::ENODATA, "ENODATA"),
+        (Errno::ENOENT, "ENOENT"),
+        (Errno::ENOSPC, "ENOSPC"),
+        (Errno::ENOTDIR, "ENOTDIR"),
+        (Errno::ENOTEMPTY, "ENOTEMPTY"),
+        (Errno::EOPNOTSUPP, "EOPNOTSUPP"),
+        (Errno::EPERM, "EPERM"),
+        (Errno::EROFS, "EROFS"),
+        (Errno::ESTALE, "ESTALE"),
+        (Errno::ETIMEDOUT, "ETIMEDOUT"),
+        (Errno::EXDEV, "EXDEV"),
+    ];
+    let name = NAMES.iter().find(|(errno, _)| errno.code() == number);
+    name.map_or_else(|| number.to_string().into(), |(_, name)| (*name).into())
 }

@@ -6,11 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
+use hyperslab::Cache;
 use hyperslab::blocking::block_on;
 use hyperslab::internals::view::dir_id;
 use hyperslab::view::{DirEntry, FileType, Node, NodeKind, Source, View};
 
+use crate::control::{self, Control};
 use crate::errno::{FsError, errno};
+use crate::metrics::Metrics;
 use crate::open_files::OpenFiles;
 use crate::reasons::{Reason, Reasons};
 
@@ -31,6 +34,10 @@ pub struct FileSystem {
     inodes: Mutex<HashMap<u64, Inode>>,
     open: OpenFiles,
     pub(crate) reasons: Reasons,
+    metrics: Metrics,
+    control: Control,
+    /// The cache of the view.
+    cache: Arc<Cache>,
     tell: fn(&str, &FsError),
 }
 
@@ -74,6 +81,7 @@ impl FileSystem {
     /// # Errors
     /// The source cannot be read or shown.
     pub fn new(source: Source, ttl: Duration) -> Result<Self, FsError> {
+        let cache = Arc::clone(&source.context.cache);
         let view = View::new(source, now_ms());
         let root = block_on(view.lookup(""))?.ok_or(FsError::Absent)?;
         let root = Inode {
@@ -88,6 +96,9 @@ impl FileSystem {
             inodes: Mutex::new(HashMap::from([(ROOT, root)])),
             open: OpenFiles::default(),
             reasons: Reasons::default(),
+            metrics: Metrics::default(),
+            control: Control::default(),
+            cache,
             tell: |_, _| (),
         })
     }
@@ -113,6 +124,12 @@ impl FileSystem {
             return Err(FsError::NameTooLong);
         }
         let name = name.to_str().ok_or(FsError::Absent)?;
+        if parent == ROOT && name == control::NAME {
+            return Ok(control::folder());
+        }
+        if control::has(parent) {
+            return control::lookup(parent, name);
+        }
         let path = self.child(parent, name)?;
         self.refresh();
         let mut found = block_on(self.view.lookup(&path));
@@ -144,6 +161,9 @@ impl FileSystem {
     /// # Errors
     /// [`FsError::Stale`] if the inode is unknown.
     pub fn attributes(&self, ino: u64) -> Result<Attributes, FsError> {
+        if control::has(ino) {
+            return control::attributes(ino);
+        }
         let inode = self.inode(ino)?;
         if inode.node.kind.is_dir() {
             // New writes change the folder. The bytes of a file's inode never change.
@@ -212,6 +232,45 @@ impl FileSystem {
         self.open.close(ino);
     }
 
+    /// Opens a file of the control folder and returns its handle; `None` for other files.
+    ///
+    /// # Errors
+    /// [`FsError::IsFolder`]; [`FsError::Stale`].
+    pub fn open_control(&self, ino: u64) -> Option<Result<u64, FsError>> {
+        control::has(ino).then(|| self.control.open(ino, self))
+    }
+
+    /// Reads a part of an open file of the control folder; `None` for other files.
+    ///
+    /// # Errors
+    /// [`FsError::Stale`] if it is not open.
+    pub fn read_control(&self, ino: u64, handle: u64, offset: u64, size: u32) -> Option<Result<Bytes, FsError>> {
+        control::has(ino).then(|| self.control.read(handle, offset, size))
+    }
+
+    /// Closes an open file of the control folder. Returns false for other files.
+    pub fn close_control(&self, ino: u64, handle: u64) -> bool {
+        if control::has(ino) {
+            self.control.close(handle);
+        }
+        control::has(ino)
+    }
+
+    /// Counts of requests.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// The cache of the view.
+    pub(crate) fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    /// The number of open files.
+    pub(crate) fn open_files(&self) -> usize {
+        self.open.len()
+    }
+
     /// Whether any file is open.
     pub fn has_open_files(&self) -> bool {
         !self.open.is_empty()
@@ -222,6 +281,9 @@ impl FileSystem {
     /// # Errors
     /// [`FsError::NoFolder`]; [`FsError::Stale`]; errors of reading the array.
     pub fn list(&self, ino: u64) -> Result<Vec<Listed>, FsError> {
+        if control::has(ino) {
+            return control::list(ino);
+        }
         let inode = self.inode(ino)?;
         if !inode.node.kind.is_dir() {
             return Err(FsError::NoFolder);
@@ -257,6 +319,9 @@ impl FileSystem {
     /// # Errors
     /// [`FsError::Stale`].
     pub fn xattrs(&self, ino: u64) -> Result<Vec<(String, String)>, FsError> {
+        if control::has(ino) {
+            return Ok(Vec::new());
+        }
         let inode = self.inode(ino)?;
         let facts = inode
             .node
@@ -339,7 +404,7 @@ impl FileSystem {
 }
 
 /// Milliseconds since 1970. A clock before 1970 shows all writes.
-fn now_ms() -> u64 {
+pub(crate) fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).ok();
     since
         .and_then(|t| u64::try_from(t.as_millis()).ok())

@@ -7,10 +7,12 @@
 pub mod adapter;
 pub mod args;
 pub mod background;
+mod control;
 pub mod errno;
 pub mod filesystem;
 mod holders;
 pub mod log;
+pub mod metrics;
 pub mod mount;
 mod mount_helper;
 mod mount_options;

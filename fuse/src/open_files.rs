@@ -23,6 +23,11 @@ impl OpenFiles {
         }
     }
 
+    /// The number of open files.
+    pub(crate) fn len(&self) -> usize {
+        self.lock().len()
+    }
+
     /// Whether no file is open.
     pub(crate) fn is_empty(&self) -> bool {
         self.lock().is_empty()

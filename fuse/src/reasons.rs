@@ -62,7 +62,6 @@ impl Reasons {
     }
 
     /// All reasons, the newest first.
-    #[allow(dead_code, reason = "shown by the control folder")]
     pub(crate) fn newest(&self) -> Vec<(String, Reason)> {
         let by_path = self.lock();
         by_path
