@@ -14,15 +14,15 @@ use crate::setup::{self, Need};
 /// - `--results FOLDER` sets the folder of results.
 ///
 /// `bench browser` instead compares the npm package with other libraries in Chromium; see `bench/browser/run.mjs` for
-/// its options.
+/// its options. `bench mount MIB` compares reads through a mount with other ways to the same cells.
 ///
 /// # Errors
 /// If something cannot be built, set up or run.
 pub(crate) fn run(args: &[String]) -> Outcome {
-    if let Some((first, rest)) = args.split_first()
-        && first == "browser"
-    {
-        return browser(rest);
+    match args.split_first() {
+        Some((first, rest)) if first == "browser" => return browser(rest),
+        Some((first, rest)) if first == "mount" => return mount(rest),
+        _ => {}
     }
     run::run(&mut cargo(&[
         "build",
@@ -44,6 +44,19 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     if !args.iter().any(|a| a == "--results") {
         c.args(["--results", "bench/results"]);
     }
+    run::run(c.args(args))
+}
+
+/// Reads the same cells through a mount and in other ways. Writes `bench/results/mount.csv`.
+fn mount(args: &[String]) -> Outcome {
+    let packages = ["--package", "hyperslab-fuse", "--package", "hyperslab-cli"];
+    let build = [&["build", "--release", "--no-default-features"][..], &packages[..]].concat();
+    run::run(&mut cargo(&build))?;
+    let python = setup::bench_python()?;
+    let mut c = command(&python.to_string_lossy());
+    c.arg("bench/mount/speed.py");
+    c.args(["fuse-mount", "hyperslab"].map(|name| target().join("release").join(name)));
+    c.args([target().join("bench-mount"), root().join("bench/results/mount.csv")]);
     run::run(c.args(args))
 }
 
