@@ -1,4 +1,4 @@
-import { check } from "./arguments.js";
+import { check, shown } from "./arguments.js";
 import { RawStore } from "./core.js";
 import { Bridge, readOnly } from "./bridge.js";
 import { call, init, toHyperslabError } from "./engine.js";
@@ -40,6 +40,9 @@ export interface OpenOptions extends CallOptions {
   /** Options of the `HttpStore`, if the array is opened by URL. */
   http?: HttpOptions;
 }
+
+/** The names of the options of calls that open something. @internal */
+export const OPENING: { readonly [Name in keyof Required<OpenOptions> | "kind"]: 1 } = { path: 1, at: 1, key: 1, tileCacheBytes: 1, onRequest: 1, pool: 1, http: 1, signal: 1, kind: 1 };
 
 /** Runs the engine in workers. */
 export interface Pooled {
@@ -203,6 +206,7 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
    * `if (array.is({ elevation: "float32" }))`.
    */
   is<const G extends Fields>(attributes: G): this is TileArray<G, D> {
+    check({ attributes });
     const own = new Map<string, DataType>(this.attrs.map(({ name, type }) => [name, type]));
     return Object.entries(attributes).every(([name, type]) => own.get(name) === type);
   }
@@ -214,7 +218,7 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
 
   /** The same array as of another time. */
   async at(at: Timestamp | readonly [Timestamp, Timestamp], options: CallOptions = {}): Promise<TileArray<A, D>> {
-    check({ options });
+    check<CallOptions>({ options }, { signal: 1 });
     const [start, end] = timeRange(at);
     const raw = await within(this.store, options.signal, async (aborted) => this.raw.at(start, end, aborted));
     return new TileArray(raw, this.store, this.path, this.key, this.pool, true);
@@ -258,18 +262,20 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
 
   /** The metadata, by key. */
   async meta(options: CallOptions = {}): Promise<Record<string, Value>> {
-    check({ options });
+    check<CallOptions>({ options }, { signal: 1 });
     return metadataOf(await within(this.store, options.signal, async (aborted) => this.raw.metadata(aborted)));
   }
 
   /** The cells of a column whose integers are indices into an enumeration, as the values themselves. Indices without a value are `null`. */
   async decoded(column: Column): Promise<Value[]> {
+    check({ column });
     const categories = await this.enumeration(column.name);
     return Array.from(column, (index) => (index === null || Number(index) < 0 || Number(index) >= categories.length ? null : categories.at(Number(index))));
   }
 
   /** The values of an enumeration, by the name of the enumeration or of an attribute. */
   async enumeration(name: string): Promise<Column> {
+    check({ name });
     return new Column(await within(this.store, undefined, () => this.raw.enumeration(name)) as RawColumn);
   }
 
@@ -291,7 +297,7 @@ export function provideStores(stores: (url: URL | string) => Store | undefined):
 export function storeOf(source: string | URL | Store, options: Pick<OpenOptions, "http" | "onRequest"> = {}): Store {
   if (typeof source !== "string" && !(source instanceof URL)) {
     if (typeof (source as Partial<Store> | undefined)?.get === "function") return source;
-    throw new HyperslabError("InvalidArgument", `give a URL or a store, not ${String(source)}`);
+    throw new HyperslabError("InvalidArgument", `give a URL or a store, not ${shown(source)}`);
   }
   const store = otherSchemes?.(source);
   if (store) return store;

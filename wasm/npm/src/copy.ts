@@ -34,7 +34,7 @@ const MARKS = /(^|\/)(__schema|__array_schema\.tdb|__group|__tiledb_group\.tdb|_
  * ```
  */
 export async function copy(from: Store, to: Store, options: CopyOptions = {}): Promise<number> {
-  check({ from, to, options });
+  check<CopyOptions>({ from, to, options }, { path: 1, onProgress: 1, signal: 1 });
   const { path: given = "", signal, onProgress } = options;
   const path = given.replace(/^\/+|\/+$/g, "");
   if (!to.set) throw new HyperslabError("Unsupported", "the store to copy to is read-only; use one with `set`, such as MemoryStore");

@@ -1,3 +1,4 @@
+import { check } from "./arguments.js";
 import { HyperslabError } from "./errors.js";
 import { fill, writable, type Store, type StoreEntry, type StoreOptions } from "./store.js";
 
@@ -13,13 +14,17 @@ export class DirectoryStore implements Store {
   constructor(
     /** The folder. */
     readonly root: FileSystemDirectoryHandle,
-  ) {}
+  ) {
+    check({ root });
+  }
 
   /**
    * Lets the user pick a folder. Call it from a click or key handler, as browsers require. To write, use
    * `mode: "readwrite"`. Fails with the code `Unsupported` in browsers that cannot pick folders.
    */
-  static async pick({ mode = "read" }: { mode?: "read" | "readwrite" } = {}): Promise<DirectoryStore> {
+  static async pick(options: { mode?: "read" | "readwrite" } = {}): Promise<DirectoryStore> {
+    check<{ mode: string }>({ options }, { mode: 1 });
+    const { mode = "read" } = options;
     const picker = (globalThis as { showDirectoryPicker?: Picker }).showDirectoryPicker;
     if (!picker) throw unsupported("pick folders; use `DirectoryStore.fromFiles` with an <input type=file webkitdirectory>");
     return new DirectoryStore(await picker.call(globalThis, { mode }));
@@ -27,7 +32,8 @@ export class DirectoryStore implements Store {
 
   /** The first folder among dropped items. Call it in the event handler before any `await`. */
   static async fromDrop(items: Iterable<DataTransferItem>): Promise<DirectoryStore> {
-    const handles = await Promise.all(Array.from(items, (item) => (item as Dropped).getAsFileSystemHandle?.()));
+    check({ items });
+    const handles = await Promise.all(Array.from(items, (item) => (item as Dropped | null)?.getAsFileSystemHandle?.()));
     const folder = handles.find((handle) => handle?.kind === "directory");
     if (!folder) throw new HyperslabError("NotFound", "no folder was dropped; drop the folder of an array");
     return new DirectoryStore(folder as FileSystemDirectoryHandle);
@@ -35,8 +41,9 @@ export class DirectoryStore implements Store {
 
   /** The files of an `<input type=file webkitdirectory>`, read-only. Works in desktop browsers. */
   static fromFiles(files: Iterable<File>): Store {
+    check({ files });
     // The first part of each path is the name of the chosen folder.
-    const byKey = new Map(Array.from(files, (file) => [file.webkitRelativePath.split("/").slice(1).join("/"), file] as const));
+    const byKey = new Map(Array.from(files, (file) => [((file as File | null)?.webkitRelativePath ?? "").split("/").slice(1).join("/"), file] as const));
     return {
       get: async (key) => bytes(byKey.get(key)),
       getRange: async (key, range) => part(byKey.get(key), range),
@@ -141,6 +148,7 @@ export class DirectoryStore implements Store {
 export class OpfsStore extends DirectoryStore {
   /** Opens the folder at `path`; creates it if it does not exist. */
   static async open(path = ""): Promise<OpfsStore> {
+    check({ path });
     const storage = globalThis.navigator?.storage;
     if (!storage?.getDirectory) throw unsupported("store files here; serve the page over https");
     let folder = await storage.getDirectory();

@@ -65,7 +65,8 @@ type Evolved<A, C extends SchemaChanges> = Omit<A, C["dropAttrs"] extends readon
  */
 export async function evolve<A extends object, D extends object, const C extends SchemaChanges>(array: TileArray<A, D>, changes: C, options?: EvolveOptions): Promise<TileArray<Evolved<A, C>, D>>;
 export async function evolve(array: TileArray, changes: SchemaChanges, options: EvolveOptions = {}): Promise<TileArray<Fields, Fields>> {
-  check({ array, changes, options });
+  check<SchemaChanges>({ array, changes }, { addAttrs: 1, dropAttrs: 1, addEnumerations: 1, extendEnumerations: 1, dropEnumerations: 1, currentDomain: 1 });
+  check<EvolveOptions>({ options }, { at: 1 });
   const { at } = options;
   const { addAttrs = [], dropAttrs, addEnumerations = [], extendEnumerations, dropEnumerations, currentDomain } = changes;
   refuseRoundedIn(changes, "changes");

@@ -7,6 +7,7 @@
 import { randomUUID } from "node:crypto";
 import { link, mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
+import { check } from "./arguments.js";
 import { HyperslabError } from "./errors.js";
 import { fill, writable, type Store, type StoreEntry } from "./store.js";
 
@@ -16,7 +17,9 @@ export class FileStore implements Store {
   constructor(
     /** The path of the folder. */
     readonly root: string,
-  ) {}
+  ) {
+    check({ path: root });
+  }
 
   /** @internal The folder's URL, as TileDB groups store it. */
   get location(): string {

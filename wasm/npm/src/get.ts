@@ -103,7 +103,7 @@ export async function get<A extends object, D extends object, N extends keyof (A
 export async function get<A extends object, D extends object, N extends keyof (A & D) & string>(array: TileArray<A, D>, selection: Selection | undefined, options: GetOptions & { attrs: readonly N[] }): Promise<{ [Name in N]: Chunk<TypeOf<A & D, Name>> }>;
 export async function get<A extends object, D extends object>(array: TileArray<A, D>, selection?: Selection, options?: GetOptions & { attrs?: undefined }): Promise<Chunk<TypeOf<A, keyof A>>>;
 export async function get(array: TileArray, selection?: Selection, options: GetOptions = {}): Promise<Chunk | Record<string, Chunk>> {
-  check({ array, options });
+  check<GetOptions>({ array, options }, { attrs: 1, order: 1, where: 1, out: 1, onTile: 1, onProgress: 1, priority: 1, signal: 1 });
   if (array.kind !== "dense") throw new HyperslabError("InvalidArgument", "the array is sparse; use query()");
   const { attrs, out } = options;
   const order = orderOf(options.order);

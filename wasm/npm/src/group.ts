@@ -1,6 +1,6 @@
 // Opens arrays and groups. Groups are folders that list arrays and other groups.
 import { check } from "./arguments.js";
-import { keyOf, metadataOf, rawStore, storeOf, TileArray, timeRange, urlOf, within, type CallOptions, type OpenOptions } from "./array.js";
+import { keyOf, metadataOf, OPENING, rawStore, storeOf, TileArray, timeRange, urlOf, within, type CallOptions, type OpenOptions } from "./array.js";
 import type { RawGroup } from "./core.js";
 import { HyperslabError } from "./errors.js";
 import { HttpStore } from "./http.js";
@@ -62,7 +62,7 @@ export async function open<A extends object = Fields>(source: string | URL | Sto
 export async function open(source: string | URL | Store, options: OpenOptions & { kind: "group" }): Promise<Group>;
 export async function open<A extends object = Fields>(source: string | URL | Store, options: OpenOptions & { kind: Kind }): Promise<TileArray<A> | Group>;
 export async function open(source: string | URL | Store, options: OpenOptions & { kind?: Kind } = {}): Promise<TileArray | Group> {
-  check({ options });
+  check<OpenOptions & { kind: Kind }>({ options }, OPENING);
   const { kind = "array", path = "" } = options;
   if (kind !== "array" && kind !== "group" && kind !== "any") throw new HyperslabError("InvalidArgument", `unknown kind '${String(kind)}'; use array, group or any`);
   const store = storeOf(source, options);
@@ -91,7 +91,7 @@ export async function open(source: string | URL | Store, options: OpenOptions & 
  * ```
  */
 export async function kindOf(source: string | URL | Store, options: OpenOptions = {}): Promise<"array" | "group" | undefined> {
-  check({ options });
+  check<OpenOptions>({ options }, OPENING);
   const store = storeOf(source, options);
   const found = within(store, options.signal, async () => rawStore(store).kind(options.path ?? ""));
   return found.catch((error: unknown) => {
@@ -127,7 +127,9 @@ export class Group {
   }
 
   /** The metadata, by key. */
-  async meta({ signal }: CallOptions = {}): Promise<Record<string, Value>> {
+  async meta(options: CallOptions = {}): Promise<Record<string, Value>> {
+    check<CallOptions>({ options }, { signal: 1 });
+    const { signal } = options;
     return metadataOf(await within(this.store, signal, async (aborted) => this.raw.metadata(aborted)));
   }
 
@@ -136,6 +138,7 @@ export class Group {
   async open(name: string, options: Omit<OpenOptions, "path"> & { kind: "group" }): Promise<Group>;
   async open<A extends object = Fields>(name: string, options: Omit<OpenOptions, "path"> & { kind: Kind }): Promise<TileArray<A> | Group>;
   async open(name: string, options: Omit<OpenOptions, "path"> & { kind?: Kind } = {}): Promise<TileArray | Group> {
+    check<OpenOptions & { kind: Kind }>({ name, options }, OPENING);
     const member = this.members.find((m) => m.name === name);
     if (!member) {
       const names = this.members.map((m) => m.name).join(", ");
@@ -149,7 +152,9 @@ export class Group {
    * The group with its members, their members if they are groups, and so on. A member that does not exist, a group that
    * contains itself, and a group that is shown elsewhere in the tree have a `problem` and no members.
    */
-  async tree({ depth = 16, limit = 10_000, signal }: TreeOptions = {}): Promise<TreeNode> {
+  async tree(options: TreeOptions = {}): Promise<TreeNode> {
+    check<TreeOptions>({ options }, { depth: 1, limit: 1, signal: 1 });
+    const { depth = 16, limit = 10_000, signal } = options;
     return new Tree(limit, signal).node(this, { name: last(this.path), uri: this.path }, depth, []);
   }
 

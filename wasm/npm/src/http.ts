@@ -1,4 +1,5 @@
 // The store of files that a web server or a bucket has.
+import { check } from "./arguments.js";
 import { bucketOf, hasAll, listAddress, readPage, type Bucket, type Page } from "./buckets.js";
 import { parseListing } from "./core.js";
 import { Deadline, untilAborted } from "./deadline.js";
@@ -127,7 +128,8 @@ export class HttpStore implements Store {
 
   /** A URL may be relative to the page. Nothing is requested yet. */
   constructor(url: string | URL, private readonly options: HttpOptions = {}) {
-    this.url = new URL(url, globalThis.location?.href).href;
+    check<HttpOptions>({ options }, { fetch: 1, sign: 1, headers: 1, listing: 1, concurrency: 1, cacheBytes: 1, timeout: 1, treat403AsMissing: 1, onRequest: 1 });
+    this.url = absolute(url).href;
     this.listing = options.listing ?? "auto";
     if (!LISTINGS.includes(this.listing)) throw new HyperslabError("InvalidArgument", `the option 'listing' must be ${LISTINGS.join(", ")}, not ${JSON.stringify(this.listing)}`);
     atLeast("concurrency", options.concurrency, 1);
@@ -395,6 +397,15 @@ interface Ask {
 }
 
 /** Refuses an option that is no number, or too small. */
+/** A URL, which may be relative to the page. @internal */
+export function absolute(url: string | URL): URL {
+  try {
+    return new URL(url, globalThis.location?.href);
+  } catch (error) {
+    throw new HyperslabError("InvalidArgument", `${String(url)} is not a URL; give one such as https://example.org/array`, { cause: error });
+  }
+}
+
 function atLeast(name: string, given: unknown, least: number): void {
   if (given === undefined || (typeof given === "number" && given >= least)) return;
   throw new HyperslabError("InvalidArgument", `the option '${name}' must be a number of at least ${least}, not ${String(given)}`);

@@ -50,7 +50,7 @@ export async function deleteCells(array: TileArray, where: string, options: Dele
 export async function deleteCells(array: TileArray, where: string, options?: DeleteOptions & { dryRun?: false }): Promise<string | undefined>;
 export async function deleteCells(array: TileArray, where: string, options?: DeleteOptions): Promise<string | undefined | DeletedCells>;
 export async function deleteCells(array: TileArray, where: string, options: DeleteOptions = {}): Promise<string | undefined | DeletedCells> {
-  check({ array, where, options });
+  check<DeleteOptions>({ array, where, options }, { at: 1, dryRun: 1 });
   const { at, dryRun = false } = options;
   return change(array, at, async (time) => {
     if (dryRun) return counted(JSON.parse(await call(undefined, () => array.raw.countDeleted(where, time, seed()))) as DeletedCells["fragments"]);
@@ -98,7 +98,7 @@ export interface ConsolidateOptions {
  * ```
  */
 export async function consolidate(array: TileArray, options: ConsolidateOptions = {}): Promise<string[]> {
-  check({ array, options });
+  check<ConsolidateOptions>({ array, options }, { mode: 1, at: 1, amplification: 1 });
   const { mode = "fragments", at = Date.now(), amplification = 1 } = options;
   if (!(amplification >= 1)) throw new HyperslabError("InvalidArgument", `amplification must be at least 1, not ${amplification}`);
   const then = await array.at(at);
@@ -115,7 +115,7 @@ export interface VacuumOptions {
 
 /** Removes the files that {@link consolidate} replaced, and returns their paths. Other open arrays must be opened again. */
 export async function vacuum(array: TileArray, options: VacuumOptions = {}): Promise<string[]> {
-  check({ array, options });
+  check<VacuumOptions>({ array, options }, { mode: 1 });
   const { mode = "fragments" } = options;
   const now = await array.at(Date.now());
   const paths = await call(undefined, () => now.raw.vacuum(mode, seed()));

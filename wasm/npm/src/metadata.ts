@@ -44,7 +44,7 @@ export interface ChangeOptions {
  * ```
  */
 export async function putMeta(target: TileArray | string | URL | Store, entries: { readonly [key: string]: MetaInput | { type: DataType; value: MetaInput } | null }, options: ChangeOptions = {}): Promise<void> {
-  check({ entries, options });
+  check<ChangeOptions>({ entries, options }, { path: 1, at: 1, key: 1 });
   const { at, path, key } = target instanceof TileArray ? { ...options, path: target.path, key: target.key } : options;
   const store = target instanceof TileArray ? writableStoreOf(target.store) : writableStoreOf(target);
   const raw = Object.entries(entries).map(([name, value]) => (value === null ? { key: name } : { key: name, ...metaBytes(name, value) }));
@@ -55,7 +55,7 @@ export async function putMeta(target: TileArray | string | URL | Store, entries:
 
 /** Creates an empty group in a writable store (in Node, also at a path). Fails with the code `Unsupported` if the store is read-only, as HTTP servers are. */
 export async function createGroup(place: string | URL | Store, options: { path?: string } = {}): Promise<void> {
-  check({ options });
+  check<{ path: string }>({ options }, { path: 1 });
   const { path = "" } = options;
   const store = writableStoreOf(place);
   await within(store, undefined, () => inTurn(store, () => rawStore(store).createGroup(path)));
@@ -91,16 +91,25 @@ export type MemberInput = string | {
  * ```
  */
 export async function putMembers(place: string | URL | Store, members: { readonly [name: string]: MemberInput | null }, options: ChangeOptions = {}): Promise<void> {
-  check({ members, options });
+  check<ChangeOptions>({ members, options }, { path: 1, at: 1, key: 1 });
   const { path = "", at, key } = options;
   const store = writableStoreOf(place);
-  const json = JSON.stringify(Object.fromEntries(Object.entries(members).map(([name, member]) => [name, typeof member === "object" && member ? { uri: member.uri, type: member.kind } : member && { uri: member }])));
+  const json = JSON.stringify(Object.fromEntries(Object.entries(members).map(([name, member]) => [name, memberOf(name, member)])));
   const time = await within(store, undefined, () => rawStore(store).putMembers(path, json, at === undefined ? undefined : writeTimestamp(at), Date.now(), seed(), keyOf(key)));
   if (at === undefined) await waitUntil(time);
 }
 
+/** A member as the engine takes it. */
+function memberOf(name: string, given: MemberInput | null): { uri: string; type?: string | undefined } | null {
+  if (given === null) return null;
+  const { uri, kind } = typeof given === "string" ? { uri: given } : Object(given) as Exclude<MemberInput, string>;
+  if (typeof uri === "string" && uri !== "" && (kind === undefined || kind === "array" || kind === "group")) return { uri, type: kind };
+  throw new HyperslabError("InvalidArgument", `the member '${name}' must be a path or a URL, { uri, kind }, or null to remove it; a kind is "array" or "group"`);
+}
+
 function metaBytes(name: string, given: MetaInput | { type: DataType; value: MetaInput }): { type: DataType; data: Uint8Array } {
   const typed = typeof given === "object" && "type" in given && "value" in given;
+  if (typed) check({ type: given.type });
   const value = typed ? given.value : given;
   const list = ArrayBuffer.isView(value) || Array.isArray(value) ? (value as TypedArray | readonly Item[]) : [value as Item];
   const isTexts = typed ? isText(given.type) : list.length > 0 && Array.from<unknown>(list).every((item) => typeof item === "string");
@@ -121,7 +130,7 @@ function typeOfAll(name: string, list: readonly Item[]): DataType {
   if (all((item) => typeof item === "boolean")) return "bool";
   if (all((item) => typeof item === "bigint")) return list.some((item) => (item as bigint) >= 2n ** 63n) ? "uint64" : "int64";
   if (all((item) => item instanceof Date)) return "datetime_ms";
-  if (all((item) => Object.is((item as number) | 0, item))) return "int32";
+  if (all((item) => typeof item === "number" && Object.is(item | 0, item))) return "int32";
   for (const item of list) refuseRounded(`'${name}'`, item);
   if (all((item) => typeof item === "number")) return "float64";
   throw new HyperslabError("InvalidArgument", `'${name}': metadata is text, a number, a boolean, a Date, or a list of numbers, booleans or Dates; for another type, give { type, value }`);

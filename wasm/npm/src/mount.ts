@@ -1,5 +1,5 @@
 import { check } from "./arguments.js";
-import { engineOf, keyOf, timeRange, storeOf, TileArray, within, type CallOptions, type OpenOptions } from "./array.js";
+import { engineOf, OPENING, keyOf, timeRange, storeOf, TileArray, within, type CallOptions, type OpenOptions } from "./array.js";
 import { HyperslabError } from "./errors.js";
 import { HttpStore } from "./http.js";
 import type { Store } from "./store.js";
@@ -39,12 +39,14 @@ export class Mount {
 
   /** The bytes of a file, such as `slices/temp@0:100,5:20.npy` or `schema.json`. */
   async readFile(path: string, options: CallOptions & { start?: number; end?: number } = {}): Promise<Uint8Array> {
+    check<typeof options>({ path, options }, { start: 1, end: 1, signal: 1 });
     const { start = 0, end = Infinity, signal } = options;
     return within(this.store, signal, async (aborted) => (await this.raw()).read(path, start, end, aborted));
   }
 
   /** The type and size of a file. `undefined` if it does not exist or its name is invalid; `readFile` then says why. */
   async stat(path: string, options: CallOptions = {}): Promise<Stat | undefined> {
+    check<CallOptions>({ path, options }, { signal: 1 });
     try {
       return await this.look(path, options);
     } catch (error) {
@@ -60,8 +62,9 @@ export class Mount {
   }
 
   /** The names in a folder. */
-  async readDir(path = "", { signal }: CallOptions = {}): Promise<DirEntry[]> {
-    return JSON.parse(await within(this.store, signal, async (aborted) => (await this.raw()).list(path, aborted)));
+  async readDir(path = "", options: CallOptions = {}): Promise<DirEntry[]> {
+    check<CallOptions>({ path, options }, { signal: 1 });
+    return JSON.parse(await within(this.store, options.signal, async (aborted) => (await this.raw()).list(path, aborted)));
   }
 }
 
@@ -82,7 +85,7 @@ export class Mount {
  * ```
  */
 export function mount(source: TileArray | string | URL | Store, options: OpenOptions = {}): Mount {
-  check({ options });
+  check<OpenOptions>({ options }, OPENING);
   if (source instanceof TileArray) return Mount.of(source.store, () => source.raw.view(nameOf(source.path)));
   const store = storeOf(source, options);
   const key = keyOf(options.key);

@@ -53,7 +53,7 @@ type RawPlan = { requests: PlannedRequest[]; tiles: PlannedTile[] };
 
 /** Plans a read, as the engine returns it. @internal */
 export async function planned(array: TileArray, selection: Selection | Ranges | undefined, options: PlanOptions): Promise<RawPlan> {
-  check({ array, options });
+  check<PrefetchOptions>({ array, options }, { attrs: 1, order: 1, where: 1, priority: 1, signal: 1 });
   const { attrs, order, where, signal } = options;
   const named = attrs === undefined ? undefined : [attrs].flat();
   const inOrder = order ?? (array.kind === "dense" ? "row" : "unordered");

@@ -3,6 +3,7 @@
  *
  * @module hyperslab/pool
  */
+import { check } from "./arguments.js";
 import { believesManifest, urlOf, type Pooled } from "./array.js";
 import { Bridge } from "./bridge.js";
 import { moduleOf, type Part } from "./engine.js";
@@ -71,7 +72,9 @@ export class Pool implements Pooled {
   private closed = false;
 
   /** Fails with the code `InvalidArgument` if `workers` is not a positive integer. */
-  constructor({ workers = Math.min(globalThis.navigator?.hardwareConcurrency ?? 4, 4), worker, memoryBytes = 2 ** 28 }: PoolOptions = {}) {
+  constructor(options: PoolOptions = {}) {
+    check<PoolOptions>({ options }, { workers: 1, worker: 1, memoryBytes: 1 });
+    const { workers = Math.min(globalThis.navigator?.hardwareConcurrency ?? 4, 4), worker, memoryBytes = 2 ** 28 } = options;
     if (!(Number.isInteger(workers) && workers > 0)) throw new HyperslabError("InvalidArgument", `workers must be a positive integer, not ${workers}`);
     this.workers = Array.from({ length: workers }, () => new WorkerHandle(worker, memoryBytes));
   }

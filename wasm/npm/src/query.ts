@@ -3,7 +3,6 @@ import { check } from "./arguments.js";
 import type { TileArray, CallOptions } from "./array.js";
 import { readerOf } from "./bridge.js";
 import { call, init, toHyperslabError } from "./engine.js";
-import { HyperslabError } from "./errors.js";
 import { record } from "./exact.js";
 import type { RawResult } from "./get.js";
 import { joined } from "./join.js";
@@ -113,9 +112,6 @@ export class Query<F extends object = Fields> implements AsyncIterable<Columns<F
   /** Reads batches, one ahead of the caller. The engine's query is freed however the loop ends. */
   private async *batches(bytes: number): AsyncGenerator<RawResult> {
     const { batchBytes = bytes, limit = Infinity, signal } = this.options;
-    if (!(limit === Infinity || (Number.isSafeInteger(limit) && limit >= 0))) {
-      throw new HyperslabError("InvalidArgument", `limit must be a whole number of cells, not ${String(limit)}`);
-    }
     signal?.throwIfAborted();
     const batches = await this.start(batchBytes);
     const left = new AbortController();
@@ -174,7 +170,7 @@ export class Query<F extends object = Fields> implements AsyncIterable<Columns<F
  * ```
  */
 export function query<A extends object, D extends object, N extends keyof (A & D) & string = keyof (A & D) & string>(array: TileArray<A, D>, options: QueryOptions<N> = {}): Query<Chosen<A & D, N>> {
-  check({ array, options });
+  check<QueryOptions>({ array, options }, { ranges: 1, where: 1, attrs: 1, order: 1, batchBytes: 1, priority: 1, limit: 1, signal: 1 });
   return new Query(array as unknown as TileArray<Chosen<A & D, N>, object>, options);
 }
 

@@ -1,4 +1,5 @@
 // Answers requests for the files of mounts, in a service worker or in a server.
+import { check } from "./arguments.js";
 import { HyperslabError } from "./errors.js";
 import type { Mount } from "./mount.js";
 
@@ -21,13 +22,16 @@ const TYPES: Record<string, string> = {
  * In a service worker: `addEventListener("fetch", (event) => { … })`, where `event.respondWith` gets this answer or
  * `fetch(event.request)`.
  */
-export async function respond(request: Request, mounts: Readonly<Record<string, Mount>>, { prefix = "/mnt/" }: RespondOptions = {}): Promise<Response | undefined> {
+export async function respond(request: Request, mounts: Readonly<Record<string, Mount>>, options: RespondOptions = {}): Promise<Response | undefined> {
+  check<RespondOptions>({ request, mounts, options }, { prefix: 1 });
+  const { prefix = "/mnt/" } = options;
   const { pathname } = new URL(request.url);
   if (!pathname.startsWith(prefix)) return undefined;
   const [name = "", ...rest] = decodeURIComponent(pathname.slice(prefix.length)).split("/");
   if (request.method !== "GET" && request.method !== "HEAD") return text(405, `${request.method} is not supported; use GET or HEAD`, { Allow: "GET, HEAD" });
   const mount = Object.hasOwn(mounts, name) ? mounts[name] : undefined;
   if (!mount) return text(404, `there is no mount '${name}'; the mounts are ${Object.keys(mounts).join(", ")}`);
+  check({ mount });
   try {
     return await answer(request, mount, rest.filter(Boolean).join("/"));
   } catch (error) {

@@ -1,4 +1,5 @@
 // Selections, and their encoding as JSON for the engine.
+import { check, shown } from "./arguments.js";
 import { HyperslabError } from "./errors.js";
 import { refuseRounded } from "./exact.js";
 import type { TypedArray } from "./values.js";
@@ -38,6 +39,7 @@ export interface List {
  * combination. The result has the order of the list; a coordinate may occur twice.
  */
 export function list(coordinates: Iterable<Coordinate>): List {
+  check({ coordinates });
   return { list: [...coordinates] };
 }
 
@@ -120,7 +122,7 @@ export function boxJson(selection: Selection | undefined, dims: Dims): { json: s
 function listed(given: AxisSelection | undefined): readonly Coordinate[] | undefined {
   if (typeof given !== "object" || given === null) return undefined;
   if (ArrayBuffer.isView(given)) return Array.from(given as Iterable<number | bigint>);
-  return "list" in given ? given.list : undefined;
+  return "list" in given ? list(given.list).list : undefined;
 }
 
 type Range = readonly [Coordinate | null, Coordinate | null];
@@ -198,6 +200,7 @@ function axis(given: AxisSelection | undefined, dim: Dims[number] | undefined): 
   if (listed(given)) throw new HyperslabError("InvalidArgument", "a write fills a box; give a range in place of the list");
   if (Array.isArray(given)) return { range: given.map((end) => value(known(end as Coordinate, dim?.name), dim)) };
   if (typeof given === "object" && "step" in given) {
+    if (given.step !== null && typeof given.step !== "number") throw new HyperslabError("InvalidArgument", `a step must be a number, not ${shown(given.step)}`);
     refuseRounded("a step", given.step);
     return { from: value(given.start, dim), until: value(given.stop, dim), step: given.step ?? 1 };
   }
@@ -210,5 +213,6 @@ function value(coordinate: Coordinate | null, dim: Dims[number] | undefined): un
   if (typeof coordinate === "bigint") return { int: coordinate.toString() };
   if (coordinate instanceof Date) return coordinate.toISOString();
   if (typeof coordinate === "number" && !Number.isFinite(coordinate)) return String(coordinate).replace("Infinity", "inf");
-  return coordinate;
+  if (coordinate === null || typeof coordinate === "number" || typeof coordinate === "string") return coordinate;
+  throw new HyperslabError("InvalidArgument", `${dim ? `'${dim.name}'` : "a coordinate"}: ${shown(coordinate)} is no coordinate; give a number, text, a date, a range as [low, high] or a slice()`);
 }

@@ -1,4 +1,5 @@
 // Converts query results for drawing and linear algebra libraries.
+import { check, shown } from "./arguments.js";
 import { HyperslabError } from "./errors.js";
 import { refuseRounded } from "./exact.js";
 import type { Columns } from "./query.js";
@@ -40,7 +41,9 @@ export interface Points {
  * 6 12
  * ```
  */
-export function points<F extends object>(cells: Columns<F>, { x, y, z }: PointFields): Points {
+export function points<F extends object>(cells: Columns<F>, fields: PointFields): Points {
+  check<PointFields>({ cells, fields }, { x: 1, y: 1, z: 1 });
+  const { x, y, z } = fields;
   const columns = [x, y, ...(z === undefined ? [] : [z])].map((name) => numbers(cells, name));
   const size = columns.length as 2 | 3;
   const positions = new Float32Array(cells.length * size);
@@ -127,13 +130,15 @@ export function toDense<F extends object>(cells: Columns<F>, fields: MatrixField
 }
 
 /** The indices and values of a matrix, checked. */
-function matrix<F extends object>(cells: Columns<F>, { row, column, value, shape }: MatrixFields) {
+function matrix<F extends object>(cells: Columns<F>, fields: MatrixFields) {
+  check<MatrixFields & { fill: unknown }>({ cells, fields }, { row: 1, column: 1, value: 1, shape: 1, fill: 1 });
+  const { row, column, value, shape } = fields;
   const [rows, columns] = [row, column].map((name) => indices(name, numbers(cells, name))) as [Uint32Array, Uint32Array];
   const last = (all: Uint32Array) => all.reduce((most, i) => Math.max(most, i + 1), 0);
   const least = [last(rows), last(columns)] as const;
   const given = shape ?? least;
-  if (!given.every((side) => Number.isInteger(side) && side >= 0 && side < 2 ** 32)) {
-    throw new HyperslabError("InvalidArgument", `the shape of a matrix is two whole numbers below 2^32, not ${given.join(" by ")}`);
+  if (!(Array.isArray(given) && given.length === 2) || !given.every((side) => Number.isInteger(side) && side >= 0 && side < 2 ** 32)) {
+    throw new HyperslabError("InvalidArgument", `the shape of a matrix is two whole numbers below 2^32, not ${shown(given)}`);
   }
   if (given[0] < least[0] || given[1] < least[1]) {
     throw new HyperslabError("InvalidArgument", `the cells reach to row ${least[0] - 1} and column ${least[1] - 1}, outside of the shape ${given.join(" by ")}`);

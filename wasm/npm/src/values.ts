@@ -1,4 +1,5 @@
 // Converts values between TileDB's types and JavaScript.
+import { check, shown } from "./arguments.js";
 import { HyperslabError } from "./errors.js";
 import { refuseRounded } from "./exact.js";
 
@@ -168,9 +169,13 @@ interface InputField { type: DataType; cell: number | "var"; nullable?: boolean;
 export function encode(name: string, field: InputField, input: ColumnInput): RawInput {
   const Typed = arrayOf(field.type);
   const size = Typed.BYTES_PER_ELEMENT;
+  if (typeof input !== "object" || input === null) {
+    throw new HyperslabError("InvalidArgument", `'${name}': give a typed array, a list of cells, or a column, not ${shown(input)}`);
+  }
   const plain = plainColumn(field.cell, input);
   if (plain) {
     const { values, offsets: starts, validity } = plain;
+    check({ ...(starts ? { offsets: starts } : {}), ...(validity ? { validity } : {}) });
     const data = bytesOf(name, field.type, values, Typed);
     const offsets = starts && (size === 1 ? starts : starts.map((o) => o * size));
     const cells = offsets ? offsets.length - 1 : values.length / Number(field.cell);

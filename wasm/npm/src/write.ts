@@ -95,7 +95,7 @@ export type TypesOf<L extends SchemaInput["attrs"] | SchemaInput["dims"]> = { re
 export async function create<const S extends SchemaInput>(place: string | URL | Store, schema: S, options?: CreateOptions): Promise<TileArray<TypesOf<S["attrs"]>, TypesOf<S["dims"]>>>;
 export async function create(place: string | URL | Store, schema: StoredSchema, options?: CreateOptions): Promise<TileArray>;
 export async function create(place: string | URL | Store, schema: SchemaInput | StoredSchema, options: CreateOptions = {}): Promise<TileArray> {
-  check({ schema, options });
+  check<CreateOptions>({ schema, options }, { path: 1, at: 1, key: 1 });
   const { path = "", at = Date.now() } = options;
   const key = keyOf(options.key);
   const store = writableStoreOf(place);
@@ -113,7 +113,10 @@ export function schemaText(schema: object): string {
 
 /** A schema as the engine takes it. @internal */
 export function plainSchema({ dims, attrs, allowsDups, ...rest }: SchemaInput): { attributes: object[]; [entry: string]: unknown } {
-  if (!Array.isArray(dims) || !Array.isArray(attrs)) throw new HyperslabError("InvalidArgument", "a schema needs the lists `dims` and `attrs`");
+  const isField = (field: unknown) => typeof field === "object" && field !== null && Array.isArray((field as { filters?: unknown }).filters ?? []);
+  if (![dims, attrs].every((fields) => Array.isArray(fields) && fields.every(isField))) {
+    throw new HyperslabError("InvalidArgument", "a schema needs the lists `dims` and `attrs`, such as [{ name: \"x\", type: \"int32\", filters: [\"zstd\"] }]");
+  }
   const filtered = <T extends { filters?: readonly FilterInput[] }>(field: T) =>
     field.filters ? { ...field, filters: field.filters.map(filter) } : field;
   return { ...rest, dimensions: dims.map(filtered), attributes: attrs.map(filtered), ...(allowsDups === undefined ? {} : { allows_duplicates: allowsDups }) };
@@ -159,7 +162,7 @@ export type PutData = ColumnInput | Chunk | { readonly [field: string]: ColumnIn
  * ```
  */
 export async function put(array: TileArray, selection: Selection, data: PutData, options: PutOptions = {}): Promise<FragmentInfo> {
-  check({ array, data, options });
+  check<PutOptions>({ array, data, options }, { at: 1, order: 1, signal: 1 });
   const { at, signal } = options;
   const order = orderOf(options.order);
   signal?.throwIfAborted();
@@ -196,7 +199,7 @@ export function encodedColumns(array: TileArray, data: PutData, order: Order): R
 
 function columnsOf(array: TileArray, data: PutData, order: Order): Record<string, ColumnInput> {
   const plain = (input: ColumnInput | Chunk): ColumnInput => {
-    if (!(typeof input === "object" && "data" in input && ArrayBuffer.isView(input.data))) return input as ColumnInput;
+    if (!(typeof input === "object" && input !== null && "data" in input && ArrayBuffer.isView(input.data))) return input as ColumnInput;
     if (array.kind === "dense" && (input.order ?? order) !== order) {
       throw new HyperslabError("InvalidArgument", `the chunk has the order '${input.order}'; pass { order: "${input.order}" }`);
     }

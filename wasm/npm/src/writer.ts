@@ -93,7 +93,7 @@ export class FragmentWriter {
  * ```
  */
 export async function writer(array: TileArray, options: WriterOptions = {}): Promise<FragmentWriter> {
-  check({ array, options });
+  check<WriterOptions>({ array, options }, { box: 1, at: 1 });
   const { box, at } = options;
   const dense = array.kind === "dense";
   if (!dense && box !== undefined && box !== null) {

@@ -6,11 +6,11 @@
  */
 import { makeZip } from "client-zip";
 import { unzipRaw, type Reader, type ZipEntry } from "unzipit";
-import { check } from "./arguments.js";
+import { check, shown } from "./arguments.js";
 import type { CallOptions, TileArray } from "./array.js";
 import { keysBelow } from "./copy.js";
 import { HyperslabError } from "./errors.js";
-import { HttpStore, type HttpOptions } from "./http.js";
+import { absolute, HttpStore, type HttpOptions } from "./http.js";
 import { RangeCache } from "./ranges.js";
 import type { Store, StoreEntry, StoreOptions } from "./store.js";
 import { streamOf } from "./stream.js";
@@ -113,8 +113,9 @@ function readerOf(source: string | URL | Blob | Uint8Array, http: HttpOptions): 
   if (source instanceof Blob) {
     return { getLength: async () => source.size, read: async (at, size) => new Uint8Array(await source.slice(at, at + size).arrayBuffer()) };
   }
-  if (typeof source === "string" || source instanceof URL) return httpReader(new URL(source, globalThis.location?.href), http);
-  return { getLength: async () => source.length, read: async (at, size) => source.slice(at, at + size) };
+  if (typeof source === "string" || source instanceof URL) return httpReader(absolute(source), http);
+  if (ArrayBuffer.isView(source)) return { getLength: async () => source.length, read: async (at, size) => source.slice(at, at + size) };
+  throw new HyperslabError("InvalidArgument", `give the URL of a zip file, a Blob or a Uint8Array, not ${shown(source)}`);
 }
 
 function httpReader(url: URL, http: HttpOptions): Reader {
@@ -153,7 +154,7 @@ function httpReader(url: URL, http: HttpOptions): Reader {
  * ```
  */
 export function exportZip(source: TileArray | Store, options: CallOptions & { path?: string } = {}): ReadableStream<Uint8Array> {
-  check({ options });
+  check<CallOptions & { path: string }>({ source, options }, { path: 1, signal: 1 });
   const [store, path] = "raw" in source ? [source.store, source.path] : [source, options.path ?? ""];
   const prefix = path.replace(/^\/+|\/+$/g, "").replace(/.$/, "$&/");
   const zip = makeZip(filesOf(store, prefix, options.signal)).getReader();
