@@ -5,8 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser};
+
+use clap_complete::Shell;
+use log::LevelFilter;
 
 use crate::{mount_helper, mount_options};
 
@@ -22,6 +26,10 @@ pub enum Command {
         /// Whether to unmount it even if it is in use.
         lazy: bool,
     },
+    /// Print completions for a shell.
+    Completions(Shell),
+    /// Write the man page into a folder.
+    Man(PathBuf),
     /// Do nothing, because mount(8) asked for a mount without effect.
     Nothing,
 }
@@ -73,6 +81,12 @@ pub(crate) struct Cli {
     /// With --unmount: unmount even if it is in use. Open files stay readable until they are closed
     #[arg(short = 'z', long, requires = "unmount")]
     lazy: bool,
+    /// Print completions for this shell: bash, zsh, fish, elvish or powershell
+    #[arg(long, value_name = "SHELL", exclusive = true, hide_possible_values = true)]
+    completions: Option<Shell>,
+    /// Write the man page into this folder
+    #[arg(long, value_name = "DIR", exclusive = true)]
+    man: Option<PathBuf>,
     /// Set for the re-executed background process
     #[arg(long, hide = true)]
     detached: bool,
@@ -115,9 +129,12 @@ pub struct Options {
     /// Receive the kernel's requests with this many threads. Any number of requests is under way at a time
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub threads: u16,
-    /// Append read errors to this file [default: standard error, or none in the background]
+    /// Append messages to this file [default: standard error, or none in the background]
     #[arg(long, value_name = "FILE")]
     pub log_file: Option<PathBuf>,
+    /// Log messages up to this level: error (unreadable data), warn, info (mounts and unmounts), debug (all requests)
+    #[arg(long, value_name = "LEVEL", default_value = "warn", hide_possible_values = true, value_parser = log_levels())]
+    pub log_level: LevelFilter,
 }
 
 /// The shortest `--timeout`, and the longest duration of any option, in seconds.
@@ -146,6 +163,12 @@ fn parse(name: &OsString, words: Vec<OsString>) -> Result<Command> {
         false => words,
     };
     let mut cli = parsed(&words)?;
+    if let Some(shell) = cli.completions {
+        return Ok(Command::Completions(shell));
+    }
+    if let Some(folder) = cli.man {
+        return Ok(Command::Man(folder));
+    }
     let from_mount = !cli.mount_options.is_empty();
     if from_mount {
         let mut all = mount_options::as_arguments(&cli.mount_options)?;
@@ -179,6 +202,10 @@ fn parsed(words: &[OsString]) -> Result<Cli> {
         Ok(cli)
     });
     Ok(cli?)
+}
+
+fn log_levels() -> impl TypedValueParser<Value = LevelFilter> {
+    PossibleValuesParser::new(["error", "warn", "info", "debug"]).map(|name| name.parse().unwrap_or(LevelFilter::Warn))
 }
 
 fn ttl(text: &str) -> Result<Duration, String> {
@@ -227,7 +254,7 @@ mod tests {
     #[test]
     fn mount_options_are_the_long_options() {
         let options = "rw,nosuid,ttl=5,timeout=2.5,uid=7,gid=8,umask=027,fsname=a\\,b,allow_other,default_permissions,\
-                       threads=2,at=5,key_file=k,log_file=l";
+                       threads=2,at=5,key_file=k,log_file=l,log_level=debug";
         let args = mount("fuse-mount", &["a", "m", "-o", options]).unwrap();
         let o = &args.options;
         assert_eq!(
@@ -240,7 +267,7 @@ mod tests {
             (&o.key_file, &o.log_file),
             (&Some(PathBuf::from("k")), &Some(PathBuf::from("l")))
         );
-        assert!(o.allow_other);
+        assert!(o.allow_other && o.log_level == LevelFilter::Debug);
         // The command line overrides them, and later ones override earlier ones.
         let args = mount("fuse-mount", &["a", "m", "--ttl=9", "-o", "ttl=5,gid=1,gid=2"]).unwrap();
         assert_eq!((args.options.ttl, args.options.gid), (Duration::from_secs(9), Some(2)));

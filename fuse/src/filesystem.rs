@@ -12,7 +12,7 @@ use hyperslab::internals::view::dir_id;
 use hyperslab::view::{DirEntry, FileType, Node, NodeKind, Source, View};
 
 use crate::control::{self, Control};
-use crate::errno::{FsError, errno};
+use crate::errno::{FsError, errno, errno_name};
 use crate::metrics::Metrics;
 use crate::open_files::OpenFiles;
 use crate::reasons::{Reason, Reasons};
@@ -350,6 +350,7 @@ impl FileSystem {
             why: refusal.to_string(),
             time_ms: now_ms(),
         };
+        log::debug!("{path:?}: {}: {}", errno_name(reason.number), reason.why);
         let is_new = self.reasons.record(&path, reason);
         if is_new && refusal.is_failure() {
             (self.tell)(&path, &refusal);

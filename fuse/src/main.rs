@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use anyhow::Result;
 use hyperslab::internals::Report;
 use hyperslab_fuse::args::{self, Command};
-use hyperslab_fuse::{background, log, serve, unmount};
+use hyperslab_fuse::{background, logging, manual, serve, unmount};
 
 fn main() -> ExitCode {
     match args::read().and_then(run) {
         Ok(code) => code,
         Err(e) => {
-            log::print(&Report::new(e.as_ref()).coloured());
+            logging::print(&Report::new(e.as_ref()).coloured());
             ExitCode::FAILURE
         }
     }
@@ -30,6 +30,8 @@ fn run(command: Command) -> Result<ExitCode> {
         }
         Command::Mount(args) => serve::run(&args)?,
         Command::Unmount { place, lazy } => unmount::unmount(&place, lazy)?,
+        Command::Completions(shell) => manual::completions(shell)?,
+        Command::Man(folder) => manual::man(&folder)?,
         Command::Nothing => {}
     }
     Ok(ExitCode::SUCCESS)

@@ -127,6 +127,8 @@ impl Default for Metrics {
 impl Metrics {
     /// Counts an answered request, which failed with the error number `error` if there is one.
     pub fn count(&self, kind: Kind, took: Duration, error: Option<i32>) {
+        let outcome = error.map_or("ok".into(), errno_name);
+        log::debug!("{}: {outcome} in {took:?}", kind.name());
         let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         if let Some(durations) = self.kinds.get(kind as usize) {
             add(&durations.count, 1);

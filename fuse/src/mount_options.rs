@@ -39,7 +39,7 @@ const SYSTEM_OPTIONS: &[&str] = &[
 /// Options of FUSE file systems that always hold for this one.
 const ALWAYS_ON: &[&str] = &["default_permissions", "subtype=fuse-mount"];
 /// Options of the command line that make no sense in fstab.
-const NOT_FOR_MOUNT: &[&str] = &["detached", "help", "lazy", "unmount", "version"];
+const NOT_FOR_MOUNT: &[&str] = &["completions", "detached", "help", "lazy", "man", "unmount", "version"];
 
 /// Translates the options into arguments of the program: `ttl=5` into `--ttl=5`, `allow_other` into `--allow-other`.
 /// Options for the system are left out.

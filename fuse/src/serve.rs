@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use fuser::{Session, SessionACL};
 use hyperslab::vfs;
+use sd_notify::NotifyState;
 
 use crate::adapter::{Adapter, Owner};
 use crate::args::Args;
 use crate::mount::{self, Mount};
-use crate::{background, log, source};
+use crate::{background, logging, source};
 
 /// The kernel's read-ahead for sequential reads, in bytes.
 const READAHEAD_BYTES: u64 = 1 << 20;
@@ -29,8 +30,9 @@ pub fn run(args: &Args) -> Result<()> {
     if args.detached {
         background::leave_terminal()?;
     }
+    logging::start(args.options.log_level);
     let place = mount::prepare(&args.mountpoint, vfs::local_path(&args.source))?;
-    let files = Arc::new(source::open(args)?.telling(log::report));
+    let files = Arc::new(source::open(args)?.telling(logging::report));
     let options = &args.options;
     let owner = Owner {
         uid: options.uid.unwrap_or_else(|| rustix::process::getuid().as_raw()),
@@ -50,6 +52,7 @@ pub fn run(args: &Args) -> Result<()> {
         .map_or_else(|| vfs::redact(&args.source), Cow::Borrowed);
     let (mounted, fd) = Mount::new(&place, &name, options.allow_other)?;
     let outcome = serve(adapter, fd, args, &mounted, &events, &happened);
+    let _ = sd_notify::notify(&[NotifyState::Stopping]);
     // If someone else has unmounted it, another mount may be at this place by now, even with the same device number.
     if !matches!(outcome, Ok(Event::Ended(Ok(())))) {
         mounted
@@ -57,10 +60,14 @@ pub fn run(args: &Args) -> Result<()> {
             .with_context(|| format!("cannot unmount {}", place.display()))?;
     }
     match outcome? {
-        Event::Ended(result) => result,
+        Event::Ended(result) => {
+            log::info!("{} was unmounted", place.display());
+            result
+        }
         // Programs may finish reading open files; a second signal ends this. Lookups are not waited for, because they
         // may take long. An error from the session is ignored, because the unmount succeeded.
         Event::Signal => {
+            log::info!("unmounted {} after a signal", place.display());
             let end = Instant::now() + GRACE;
             while files.has_open_files() && Instant::now() < end && happened.recv_timeout(POLL_INTERVAL).is_err() {}
             Ok(())
@@ -83,7 +90,7 @@ fn serve(
     events: &mpsc::Sender<Event>,
     happened: &mpsc::Receiver<Event>,
 ) -> Result<Event> {
-    let log = args.options.log_file.as_deref().map(log::open).transpose()?;
+    let log = args.options.log_file.as_deref().map(logging::open).transpose()?;
     let acl = if args.options.allow_other {
         SessionACL::All
     } else {
@@ -114,5 +121,8 @@ fn serve(
     } else if let Some(log) = &log {
         rustix::stdio::dup2_stderr(log)?;
     }
+    log::info!("mounted {source} at {place}");
+    // Without systemd this does nothing, and the mount works even if systemd does not listen.
+    let _ = sd_notify::notify(&[NotifyState::Ready]);
     Ok(happened.recv().unwrap_or(Event::Signal))
 }

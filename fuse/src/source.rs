@@ -11,7 +11,7 @@ use hyperslab::{Array, Cache, Context, Key, OpenOptions, Window, vfs};
 
 use crate::args::Args;
 use crate::filesystem::FileSystem;
-use crate::log::print;
+use crate::logging::print;
 
 /// The cache of decoded tiles and parts of files, in bytes.
 const CACHE_BYTES: u64 = 256 << 20;

@@ -88,3 +88,30 @@ fn the_control_folder_is_not_listed_and_its_open_files_stay_as_they_are() {
             .starts_with(&format!("{} ", text.len()))
     );
 }
+
+#[test]
+fn the_log_has_messages_up_to_its_level() {
+    let folder = arrays();
+    let source = folder.path().join("arrays/dense");
+    let log = folder.path().join("log");
+    for (level, expected) in [
+        ("warn", [false; 3]),
+        ("info", [true, true, false]),
+        ("debug", [true; 3]),
+    ] {
+        let options = ["--log-file", log.to_str().unwrap(), "--log-level", level];
+        let mut mounted = Mounted::new(&source, &folder.path().join("mnt"), &options);
+        fs::metadata(mounted.path("slices/500,0.bin")).unwrap_err();
+        mounted.signal("TERM");
+        assert_eq!(mounted.end(), 0);
+        let text = fs::read_to_string(&log).unwrap();
+        let has = |part: &str| text.lines().any(|l| l.contains(part));
+        let failure = "Z DEBUG \"slices/500,0.bin\": ENOENT: ";
+        assert_eq!(
+            [has("Z INFO mounted /"), has("after a signal"), has(failure)],
+            expected,
+            "{level}\n{text}"
+        );
+        fs::remove_file(&log).unwrap();
+    }
+}

@@ -64,7 +64,7 @@ def write(folder):
     write_sharded(folder)
 
 
-# Arrays whose tiles are Zarr shards, except for the last three: domain and extent of each dimension, type, filter, order.
+# Arrays whose tiles are Zarr shards, except for those in UNPACKED: domain and extent of each dimension, type, filter, order.
 ZSTD, GZIP, LZ4 = tiledb.ZstdFilter(5), tiledb.GzipFilter(6), tiledb.LZ4Filter()
 SHARDED = {
     "plain": ([(0, 511, 256), (0, 299, 256)], "float64", None, "row-major"),
@@ -73,12 +73,12 @@ SHARDED = {
     "line": ([(1, 100000, 16384)], "int32", ZSTD, "col-major"),
     "cells": ([(0, 3, 1), (0, 4, 1)], "uint8", GZIP, "row-major"),
     "pairs": ([(0, 99, 30), (0, 49, 30)], [("", "uint8"), ("", "uint8"), ("", "uint8")], ZSTD, "row-major"),
-    # These are decoded on read: rows split by chunks, column-major order, another filter.
+    # These are decoded on read too: rows split by chunks, column-major order, another filter.
     "rows": ([(0, 399, 200), (0, 299, 300)], "float64", ZSTD, "row-major"),
     "columns": ([(0, 39, 20), (0, 29, 10)], "int64", ZSTD, "col-major"),
     "lz4": ([(0, 39, 20), (0, 29, 10)], "int64", LZ4, "row-major"),
 }
-UNPACKED = ("rows", "columns", "lz4")
+UNPACKED = ("rows", "columns", "lz4", "gzip", "cells")
 # Two independent readers: zarr-python, and zarrs as its codec pipeline in strict mode.
 READERS = ({}, {"codec_pipeline.path": "zarrs.ZarrsCodecPipeline", "codec_pipeline.strict": True})
 

@@ -156,3 +156,48 @@ fn a_disconnected_mount_is_unmounted() {
     assert!(output.status.success(), "{output:?}");
     assert_eq!(std::fs::read_dir(&mounted.place).unwrap().count(), 0);
 }
+
+#[test]
+fn systemd_is_told_when_the_mount_is_ready_and_when_it_ends() {
+    let folder = arrays();
+    let place = folder.path().join("mnt");
+    std::fs::create_dir(&place).unwrap();
+    let address = folder.path().join("notify");
+    let socket = std::os::unix::net::UnixDatagram::bind(&address).unwrap();
+    socket
+        .set_read_timeout(Some(std::time::Duration::from_secs(60)))
+        .unwrap();
+    let mut command = Command::new(PROGRAM);
+    command
+        .arg(folder.path().join("arrays"))
+        .arg(&place)
+        .env("NOTIFY_SOCKET", &address);
+    let program = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut mounted = Mounted { program, place };
+    let message = || {
+        let mut bytes = [0; 100];
+        let length = socket.recv(&mut bytes).unwrap();
+        String::from_utf8(bytes[..length].to_vec())
+            .unwrap()
+            .trim_end()
+            .to_owned()
+    };
+    assert_eq!(message(), "READY=1");
+    assert!(mounted.path("dense/README.md").exists());
+    mounted.signal("TERM");
+    assert_eq!(message(), "STOPPING=1");
+    assert_eq!(mounted.end(), 0);
+}
+
+#[test]
+fn shells_and_man_know_the_options() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = fuse_mount(&["--man"], folder.path());
+    assert!(output.status.success(), "{output:?}");
+    let page = std::fs::read_to_string(folder.path().join("fuse-mount.1")).unwrap();
+    assert!(page.contains("log\\-file") && page.contains("unmount"), "{page}");
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = fuse_mount(&["--completions"], Path::new(shell)).stdout;
+        assert!(String::from_utf8(script).unwrap().contains("log-file"), "{shell}");
+    }
+}
