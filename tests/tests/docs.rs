@@ -106,7 +106,8 @@ fn the_readme_counts_right() {
 
 #[test]
 fn every_promise_names_tests_that_exist() {
-    let page = std::fs::read_to_string(top().join("docs/guarantees.md")).unwrap();
+    let page = |name: &str| std::fs::read_to_string(top().join("docs").join(name)).unwrap();
+    let pages = [page("guarantees.md"), page("mount-semantics.md")];
     let mut code = String::new();
     for folder in ["core", "cli", "fuse", "tests"] {
         sources(folder).iter().for_each(|s| code.push_str(&s.whole));
@@ -117,7 +118,7 @@ fn every_promise_names_tests_that_exist() {
         }
     }
     let mut found = Vec::new();
-    for chapter in page.split("\n## ").skip(1) {
+    for chapter in pages.iter().flat_map(|page| page.split("\n## ").skip(1)) {
         let title = chapter.lines().next().unwrap_or_default();
         let lists: Vec<&str> = chapter.split("\nTests: ").skip(1).collect();
         if lists.is_empty() {
