@@ -315,15 +315,12 @@ fn fit(lengths: &[Length], shape: Option<&Shape>, rows: u64) -> Result<Layout> {
     let short: Vec<u64> = lengths.iter().filter(|l| !l.single).map(|l| l.count).collect();
     match shape {
         Some(s) if s.lengths == counts || s.lengths == short => Ok(s.layout),
-        Some(s) => bail!(
-            "the file has shape {:?}, but the box of --select has {counts:?}",
-            s.lengths
-        ),
+        Some(s) => bail!("the file has shape {:?}, but the selection has {counts:?}", s.lengths),
         None => {
             let cells = counts.iter().fold(1_u64, |n, m| n.saturating_mul(*m));
             ensure!(
                 cells == rows,
-                "the file has {rows} cells, but the box of --select has {cells}"
+                "the file has {rows} cells, but the selection has {cells}"
             );
             Ok(Layout::RowMajor)
         }

@@ -1,4 +1,5 @@
-//! `hyperslab`: TileDB arrays on the command line. This is a library so that the fuzz targets can call its readers.
+//! `hyperslab`: TileDB arrays on the command line. This is a library so that the fuzz targets and the mount can call its
+//! readers.
 //!
 //! Each module has one command, or a few related ones. A command takes its options from `args`, opens its array with
 //! `store`, calls the engine and prints. `errors` prints an error.
@@ -32,11 +33,12 @@ mod meta;
 mod output_file;
 mod overviews;
 mod progress;
+pub mod put;
 mod schema;
 mod serve;
 mod show;
 mod signals;
-mod sizes;
+pub mod sizes;
 mod store;
 mod time_args;
 mod verify;

@@ -10,7 +10,10 @@ pub(crate) const ALL_CORES_BYTES: u64 = 128 << 20;
 const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
 
 /// Parses `64MiB`, `1.5 GB` or `4096`. K, M, G and T are powers of 1024, with or without the i.
-pub(crate) fn parse(text: &str) -> Result<u64, String> {
+///
+/// # Errors
+/// The text is not a size.
+pub fn parse(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let digits = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')

@@ -1,6 +1,6 @@
 //! `write`: writes the cells of a file as one fragment.
 
-mod large;
+pub(crate) mod large;
 
 use anyhow::{Context as _, Result, anyhow};
 use hyperslab::schema::Field;
@@ -59,7 +59,7 @@ pub(crate) enum Target<'a> {
 }
 
 /// The types of all fields, dimensions first.
-async fn all_fields(array: &Array) -> Result<Vec<Field>> {
+pub(crate) async fn all_fields(array: &Array) -> Result<Vec<Field>> {
     let schema = array.schema();
     let dimensions = schema.dimensions.iter().map(|d| d.name.clone());
     let names: Vec<String> = dimensions

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use fuser::{
-    FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig, LockOwner, OpenFlags,
-    ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyXattr, Request,
+    BsdFileFlags, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig,
+    LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry,
+    ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
 
 use hyperslab::view::FileType;
@@ -18,6 +19,7 @@ use crate::errno::{FsError, errno};
 use crate::filesystem::{Attributes, FileSystem, Listed, NAME_BYTES_MAX};
 use crate::metrics::Kind;
 use crate::workers::Workers;
+use crate::writing::{NewAttributes, OpenMode};
 
 /// How long the kernel may cache the attributes of a file. They never change, unlike a folder's.
 const FOREVER: Duration = Duration::from_secs(24 * 3600);
@@ -25,6 +27,10 @@ const FOREVER: Duration = Duration::from_secs(24 * 3600);
 const BACKGROUND: u16 = 64;
 /// The kernel's read-ahead, in bytes.
 const READAHEAD: u32 = 1 << 20;
+/// The unit in which `statfs` counts space, in bytes.
+const BLOCK_BYTES: u64 = 4096;
+/// The handle of all open files outside of `put/`.
+const READ_ONLY: FileHandle = FileHandle(0);
 
 /// Answers the kernel's requests from a file system.
 #[derive(Debug)]
@@ -99,6 +105,19 @@ impl Adapter {
     }
 }
 
+impl Adapter {
+    /// Runs a request that must not fail before its work has ended.
+    fn run_to_end(&self, reply: ReplyEmpty, request: impl FnOnce(&FileSystem) -> Result<(), FsError> + Send + 'static) {
+        let (files, shared) = (Arc::clone(&self.0.files), Arc::clone(&self.0));
+        let started = Instant::now();
+        let answer = move |result: Result<(), FsError>| {
+            shared.count(Kind::Write, started, &result);
+            answer(reply, result);
+        };
+        self.0.workers.run_to_end(move || request(&files), answer);
+    }
+}
+
 impl Shared {
     /// Counts an answered request.
     fn count<R>(&self, kind: Kind, started: Instant, result: &Result<R, FsError>) {
@@ -119,10 +138,12 @@ impl Shared {
             ctime: time,
             crtime: time,
             kind: kernel_type(a.file_type),
-            perm: match a.file_type {
-                FileType::File => 0o444 & !self.owner.umask,
-                FileType::Dir => 0o555 & !self.owner.umask,
-                FileType::Link => 0o777,
+            perm: match (a.file_type, a.writable) {
+                (FileType::File, false) => 0o444 & !self.owner.umask,
+                (FileType::File, true) => 0o644 & !self.owner.umask,
+                (FileType::Dir, false) => 0o555 & !self.owner.umask,
+                (FileType::Dir, true) => 0o755 & !self.owner.umask,
+                (FileType::Link, _) => 0o777,
             },
             nlink: if a.file_type == FileType::Dir { 2 } else { 1 },
             uid: self.owner.uid,
@@ -133,9 +154,19 @@ impl Shared {
         }
     }
 
+    /// How long the kernel may cache a name. A program that has written reads what it wrote, so a writable mount is
+    /// asked each time.
+    fn name_ttl(&self) -> Duration {
+        if self.files.is_writable() {
+            Duration::ZERO
+        } else {
+            self.files.ttl()
+        }
+    }
+
     fn attr_ttl(&self, a: Attributes) -> Duration {
         match a.file_type {
-            _ if control::has(a.ino) => Duration::ZERO,
+            _ if a.writable || control::has(a.ino) => Duration::ZERO,
             FileType::File | FileType::Link => FOREVER,
             FileType::Dir => self.files.ttl(),
         }
@@ -150,6 +181,8 @@ impl Filesystem for Adapter {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
         // If the kernel lacks a capability or reduces a limit, its answer is used.
         let _ = config.add_capabilities(InitFlags::FUSE_PARALLEL_DIROPS);
+        // An `open` that replaces a file says so.
+        let _ = config.add_capabilities(InitFlags::FUSE_ATOMIC_O_TRUNC);
         let _ = config.set_max_background(BACKGROUND);
         if let Err(most) = config.set_max_readahead(READAHEAD) {
             let _ = config.set_max_readahead(most);
@@ -164,7 +197,7 @@ impl Filesystem for Adapter {
         self.run_about(Kind::Lookup, (parent, shown), request, |shared, found| match found {
             Ok(found) => reply.entry_with_ttls(
                 &shared.attr_ttl(found),
-                &shared.files.ttl(),
+                &shared.name_ttl(),
                 &shared.stat(found),
                 Generation(0),
             ),
@@ -176,8 +209,9 @@ impl Filesystem for Adapter {
                     blocks: 0,
                     file_type: FileType::File,
                     modified_ms: 0,
+                    writable: false,
                 };
-                reply.entry(&shared.files.ttl(), &shared.stat(none), Generation(0));
+                reply.entry(&shared.name_ttl(), &shared.stat(none), Generation(0));
             }
             Err(refusal) => reply.error(errno(&refusal)),
         });
@@ -205,9 +239,17 @@ impl Filesystem for Adapter {
         }
     }
 
-    fn open(&self, _: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+    fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         let started = Instant::now();
         let reads = flags.acc_mode() == fuser::OpenAccMode::O_RDONLY;
+        if self.0.files.is_put(ino.0) {
+            let opened = self.0.files.open_put(ino.0, open_mode(request, flags));
+            self.0.count(Kind::Open, started, &opened);
+            return match opened {
+                Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::empty()),
+                Err(refusal) => reply.error(errno(&refusal)),
+            };
+        }
         if let Some(opened) = reads.then(|| self.0.files.open_control(ino.0)).flatten() {
             self.0.count(Kind::Open, started, &opened);
             return match opened {
@@ -224,7 +266,7 @@ impl Filesystem for Adapter {
         self.0.count(Kind::Open, started, &opened);
         match opened {
             // The bytes of an inode never change, so the kernel's cache stays valid.
-            Ok(()) => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH),
+            Ok(()) => reply.opened(READ_ONLY, FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH),
             Err(refusal) => reply.error(errno(&refusal)),
         }
     }
@@ -263,10 +305,130 @@ impl Filesystem for Adapter {
         _: bool,
         reply: ReplyEmpty,
     ) {
-        if !self.0.files.close_control(ino.0, handle.0) {
-            self.0.files.close(ino.0);
+        if self.0.files.close_control(ino.0, handle.0) {
+            return reply.ok();
         }
-        reply.ok();
+        if handle == READ_ONLY {
+            self.0.files.close(ino.0);
+            return reply.ok();
+        }
+        let request = move |files: &FileSystem| {
+            files.close_put(ino.0, handle.0);
+            Ok(())
+        };
+        self.run_to_end(reply, request);
+    }
+
+    fn create(&self, request: &Request, parent: INodeNo, name: &OsStr, _: u32, _: u32, _: i32, reply: ReplyCreate) {
+        let (name, process) = (name.to_owned(), process(request));
+        let request = move |files: &FileSystem| files.create(parent.0, &name, process);
+        self.run(Kind::Write, parent, request, |shared, created| match created {
+            Ok((file, handle)) => reply.created(
+                &Duration::ZERO,
+                &shared.stat(file),
+                Generation(0),
+                FileHandle(handle),
+                FopenFlags::empty(),
+            ),
+            Err(refusal) => reply.error(errno(&refusal)),
+        });
+    }
+
+    fn write(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        data: &[u8],
+        _: WriteFlags,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        let data = data.to_vec();
+        let size = u32::try_from(data.len()).unwrap_or(u32::MAX);
+        let request = move |files: &FileSystem| files.write(ino.0, offset, &data);
+        self.run(Kind::Write, ino, request, move |_, written| match written {
+            Ok(()) => reply.written(size),
+            Err(refusal) => reply.error(errno(&refusal)),
+        });
+    }
+
+    fn flush(&self, request: &Request, ino: INodeNo, handle: FileHandle, _: LockOwner, reply: ReplyEmpty) {
+        let process = process(request);
+        let request = move |files: &FileSystem| files.flush(ino.0, handle.0, process);
+        self.run_to_end(reply, request);
+    }
+
+    fn fsync(&self, _: &Request, ino: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
+        let request = move |files: &FileSystem| files.sync(ino.0);
+        self.run_to_end(reply, request);
+    }
+
+    fn setattr(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        _: Option<u32>,
+        _: Option<u32>,
+        _: Option<u32>,
+        size: Option<u64>,
+        _: Option<TimeOrNow>,
+        modified: Option<TimeOrNow>,
+        _: Option<SystemTime>,
+        _: Option<FileHandle>,
+        _: Option<SystemTime>,
+        _: Option<SystemTime>,
+        _: Option<SystemTime>,
+        _: Option<BsdFileFlags>,
+        reply: ReplyAttr,
+    ) {
+        let modified_ms = modified.map(|time| match time {
+            TimeOrNow::SpecificTime(time) => milliseconds(time),
+            TimeOrNow::Now => milliseconds(SystemTime::now()),
+        });
+        let new = NewAttributes { size, modified_ms };
+        let request = move |files: &FileSystem| files.set_attributes(ino.0, new);
+        self.run(Kind::Write, ino, request, |shared, set| match set {
+            Ok(set) => reply.attr(&Duration::ZERO, &shared.stat(set)),
+            Err(refusal) => reply.error(errno(&refusal)),
+        });
+    }
+
+    fn rename(
+        &self,
+        _: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        new_parent: INodeNo,
+        new_name: &OsStr,
+        flags: RenameFlags,
+        reply: ReplyEmpty,
+    ) {
+        let replace = !flags.contains(RenameFlags::RENAME_NOREPLACE);
+        if !(flags - RenameFlags::RENAME_NOREPLACE).is_empty() {
+            return reply.error(fuser::Errno::EINVAL);
+        }
+        let (name, new_name) = (name.to_owned(), new_name.to_owned());
+        let request = move |files: &FileSystem| files.rename((parent.0, &name), (new_parent.0, &new_name), replace);
+        self.run_to_end(reply, request);
+    }
+
+    fn unlink(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        answer(reply, self.0.files.unlink(parent.0, name));
+    }
+
+    fn mkdir(&self, _: &Request, _: INodeNo, _: &OsStr, _: u32, _: u32, reply: ReplyEntry) {
+        reply.error(errno(&FsError::ReadOnly));
+    }
+
+    fn mknod(&self, _: &Request, _: INodeNo, _: &OsStr, _: u32, _: u32, _: u32, reply: ReplyEntry) {
+        reply.error(errno(&FsError::ReadOnly));
+    }
+
+    fn rmdir(&self, _: &Request, _: INodeNo, _: &OsStr, reply: ReplyEmpty) {
+        reply.error(errno(&FsError::ReadOnly));
     }
 
     fn opendir(&self, _: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
@@ -306,7 +468,10 @@ impl Filesystem for Adapter {
 
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
         let name_bytes = u32::try_from(NAME_BYTES_MAX).unwrap_or(u32::MAX);
-        reply.statfs(0, 0, 0, 0, 0, 4096, name_bytes, 4096);
+        let (all, free) = self.0.files.space();
+        let (all, free) = (all / BLOCK_BYTES, free / BLOCK_BYTES);
+        let block_bytes = u32::try_from(BLOCK_BYTES).unwrap_or(u32::MAX);
+        reply.statfs(all, free, free, 0, 0, block_bytes, name_bytes, block_bytes);
     }
 
     fn getxattr(&self, _: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
@@ -343,6 +508,36 @@ const fn kernel_type(file_type: FileType) -> fuser::FileType {
         FileType::Dir => fuser::FileType::Directory,
         FileType::Link => fuser::FileType::Symlink,
     }
+}
+
+fn answer(reply: ReplyEmpty, result: Result<(), FsError>) {
+    match result {
+        Ok(()) => reply.ok(),
+        Err(refusal) => reply.error(errno(&refusal)),
+    }
+}
+
+fn open_mode(request: &Request, flags: OpenFlags) -> OpenMode {
+    let truncate = rustix::fs::OFlags::TRUNC.bits();
+    OpenMode {
+        write: flags.acc_mode() != fuser::OpenAccMode::O_RDONLY,
+        truncate: u32::try_from(flags.0).unwrap_or(0) & truncate != 0,
+        process: process(request),
+    }
+}
+
+/// The process of a request. The kernel gives the thread, which may be another one at the close of a file.
+fn process(request: &Request) -> u32 {
+    let thread = request.pid();
+    let status = std::fs::read_to_string(format!("/proc/{thread}/status")).ok();
+    let process = status.and_then(|text| text.lines().find_map(|l| l.strip_prefix("Tgid:")?.trim().parse().ok()));
+    process.unwrap_or(thread)
+}
+
+/// Milliseconds since 1970; 0 before.
+fn milliseconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).ok();
+    since.and_then(|t| u64::try_from(t.as_millis()).ok()).unwrap_or(0)
 }
 
 /// Replies with a value, or with its length if the kernel requested that.

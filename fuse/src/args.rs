@@ -12,6 +12,7 @@ use clap::{CommandFactory as _, Parser};
 use clap_complete::Shell;
 use log::LevelFilter;
 
+use crate::write_args::WriteArgs;
 use crate::{mount_helper, mount_options};
 
 /// What the arguments ask for.
@@ -129,6 +130,9 @@ pub struct Options {
     /// Receive the kernel's requests with this many threads. Any number of requests is under way at a time
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub threads: u16,
+    /// Whether and how the mount takes new cells.
+    #[command(flatten)]
+    pub writing: WriteArgs,
     /// Append messages to this file [default: standard error, or none in the background]
     #[arg(long, value_name = "FILE")]
     pub log_file: Option<PathBuf>,

@@ -109,6 +109,7 @@ fn attributes_of(ino: u64, file_type: FileType) -> Attributes {
         blocks: 0,
         file_type,
         modified_ms: now_ms(),
+        writable: false,
     }
 }
 

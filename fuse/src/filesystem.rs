@@ -15,6 +15,7 @@ use crate::control::{self, Control};
 use crate::errno::{FsError, errno, errno_name};
 use crate::metrics::Metrics;
 use crate::open_files::OpenFiles;
+use crate::put::Put;
 use crate::reasons::{Reason, Reasons};
 
 /// The inode of the root folder.
@@ -27,7 +28,9 @@ const XATTR: &str = "user.hyperslab.";
 /// A view with inodes.
 #[derive(Debug)]
 pub struct FileSystem {
-    view: View,
+    pub(crate) view: View,
+    /// The folders for new cells, if the mount is writable.
+    pub(crate) put: Option<Put>,
     /// How long a lookup may return an outdated result.
     ttl: Duration,
     looked: Mutex<Instant>,
@@ -42,9 +45,9 @@ pub struct FileSystem {
 }
 
 #[derive(Debug, Clone)]
-struct Inode {
-    path: String,
-    node: Arc<Node>,
+pub(crate) struct Inode {
+    pub(crate) path: String,
+    pub(crate) node: Arc<Node>,
     /// The number of lookups of the inode that the kernel has not forgotten.
     known: u64,
 }
@@ -62,6 +65,8 @@ pub struct Attributes {
     pub file_type: FileType,
     /// The time of the newest write that it shows, in milliseconds since 1970.
     pub modified_ms: u64,
+    /// Whether its owner may write to it.
+    pub writable: bool,
 }
 
 /// A name in a listing.
@@ -91,6 +96,7 @@ impl FileSystem {
         };
         Ok(Self {
             view,
+            put: None,
             ttl,
             looked: Mutex::new(Instant::now()),
             inodes: Mutex::new(HashMap::from([(ROOT, root)])),
@@ -130,6 +136,9 @@ impl FileSystem {
         if control::has(parent) {
             return control::lookup(parent, name);
         }
+        if let Some(found) = self.look_up_put(parent, name) {
+            return found;
+        }
         let path = self.child(parent, name)?;
         self.refresh();
         let mut found = block_on(self.view.lookup(&path));
@@ -164,6 +173,9 @@ impl FileSystem {
         if control::has(ino) {
             return control::attributes(ino);
         }
+        if let Some(put) = self.put_with(ino) {
+            return put.attributes(ino);
+        }
         let inode = self.inode(ino)?;
         if inode.node.kind.is_dir() {
             // New writes change the folder. The bytes of a file's inode never change.
@@ -180,6 +192,9 @@ impl FileSystem {
     /// # Errors
     /// [`FsError::IsFolder`]; [`FsError::Stale`] if the file was vacuumed; errors of reading the array.
     pub fn read(&self, ino: u64, offset: u64, size: u32) -> Result<Bytes, FsError> {
+        if let Some(put) = self.put_with(ino) {
+            return put.read(ino, offset, size);
+        }
         let inode = self.inode(ino)?;
         if inode.node.kind.is_dir() {
             return Err(FsError::IsFolder);
@@ -273,7 +288,7 @@ impl FileSystem {
 
     /// Whether any file is open.
     pub fn has_open_files(&self) -> bool {
-        !self.open.is_empty()
+        !self.open.is_empty() || self.put.as_ref().is_some_and(Put::has_open_files)
     }
 
     /// Lists a folder in order.
@@ -284,17 +299,24 @@ impl FileSystem {
         if control::has(ino) {
             return control::list(ino);
         }
+        if let Some(put) = self.put_with(ino) {
+            return Ok(put.list(&*put.folder_at(ino).ok_or(FsError::NoFolder)?));
+        }
         let inode = self.inode(ino)?;
         if !inode.node.kind.is_dir() {
             return Err(FsError::NoFolder);
         }
         self.refresh();
         let entries = block_on(self.view.list(&inode.path)).map_err(|e| self.complain(ino, e.into()))?;
-        Ok(entries.into_iter().map(|e| self.listed(&inode.path, e)).collect())
+        let listed = entries.into_iter().map(|e| self.listed(&inode.path, e));
+        Ok(self.listed_put(&inode.path).into_iter().chain(listed).collect())
     }
 
     /// Forgets `times` lookups of an inode.
     pub fn forget(&self, ino: u64, times: u64) {
+        if let Some(put) = self.put_with(ino) {
+            return put.forget(ino, times);
+        }
         let mut inodes = lock(&self.inodes);
         let Some(inode) = inodes.get_mut(&ino).filter(|_| ino != ROOT) else {
             return;
@@ -322,13 +344,15 @@ impl FileSystem {
         if control::has(ino) {
             return Ok(Vec::new());
         }
-        let inode = self.inode(ino)?;
-        let facts = inode
-            .node
-            .facts
-            .iter()
-            .map(|(name, value)| (format!("{XATTR}{name}"), value.clone()));
-        let reason = self.reasons.of(&inode.path);
+        let (path, facts) = match self.put_with(ino) {
+            Some(put) => (put.path(ino), put.facts(&self.view, ino)),
+            None => {
+                let inode = self.inode(ino)?;
+                (inode.path, inode.node.facts.clone())
+            }
+        };
+        let facts = facts.into_iter().map(|(name, value)| (format!("{XATTR}{name}"), value));
+        let reason = self.reasons.of(&path);
         Ok(facts
             .chain(reason.map(|text| (format!("{XATTR}error"), text)))
             .collect())
@@ -342,7 +366,10 @@ impl FileSystem {
 
     /// Records a failure as [`FileSystem::complain`] does; with a name, of the lookup of that name in the folder.
     pub fn complain_of(&self, ino: u64, name: Option<&str>, refusal: FsError) -> FsError {
-        let path = self.inode(ino).map(|i| i.path).unwrap_or_default();
+        let path = match self.put_with(ino) {
+            Some(put) => put.path(ino),
+            None => self.inode(ino).map(|i| i.path).unwrap_or_default(),
+        };
         let path = name.map_or_else(|| path.clone(), |name| join(&path, name));
         let reason = Reason {
             is_lookup: name.is_some(),
@@ -360,7 +387,7 @@ impl FileSystem {
 
     /// The number of inodes that the kernel knows.
     pub fn known(&self) -> usize {
-        lock(&self.inodes).len()
+        lock(&self.inodes).len() + self.put.as_ref().map_or(0, Put::known)
     }
 
     fn child(&self, parent: u64, name: &str) -> Result<String, FsError> {
@@ -390,7 +417,7 @@ impl FileSystem {
         }
     }
 
-    fn inode(&self, ino: u64) -> Result<Inode, FsError> {
+    pub(crate) fn inode(&self, ino: u64) -> Result<Inode, FsError> {
         lock(&self.inodes).get(&ino).cloned().ok_or(FsError::Stale)
     }
 
@@ -432,10 +459,11 @@ fn attributes(ino: u64, node: &Node) -> Attributes {
         blocks,
         file_type: node.kind.file_type(),
         modified_ms: node.modified_ms,
+        writable: false,
     }
 }
 
-fn join(dir: &str, name: &str) -> String {
+pub(crate) fn join(dir: &str, name: &str) -> String {
     if dir.is_empty() {
         name.to_owned()
     } else {
@@ -443,7 +471,7 @@ fn join(dir: &str, name: &str) -> String {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Code under the lock does not panic, so the data is consistent.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,7 +2,8 @@
 //!
 //! [`filesystem`] implements the file system without a kernel. [`adapter`] passes a kernel's requests to it. [`mount`]
 //! mounts and unmounts it, and [`background`] runs it in the background. [`args`] are the program's arguments, and
-//! [`serve`] is its life from the mount to the unmount; [`unmount`] ends it from outside.
+//! [`serve`] is its life from the mount to the unmount; [`unmount`] ends it from outside. [`writing`]
+//! takes new cells as files.
 
 pub mod adapter;
 pub mod args;
@@ -19,8 +20,14 @@ mod mount_helper;
 mod mount_options;
 mod mount_table;
 mod open_files;
+mod put;
+mod put_file;
+mod put_readme;
 mod reasons;
 pub mod serve;
 pub mod source;
+mod staged;
 pub mod unmount;
 pub mod workers;
+pub mod write_args;
+pub mod writing;

@@ -45,9 +45,13 @@ pub fn print(lines: &str) {
     let _ = writeln!(anstream::stderr(), "{lines}");
 }
 
-/// Reports data that cannot be read.
+/// Reports data that cannot be read or written.
 pub fn report(path: &str, refusal: &FsError) {
-    log::error!("cannot read {path:?}: {refusal}");
+    let verb = match refusal {
+        FsError::Refused(_) => "write",
+        _ => "read",
+    };
+    log::error!("cannot {verb} {path:?}: {refusal}");
 }
 
 #[cfg(test)]

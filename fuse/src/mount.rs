@@ -76,16 +76,27 @@ pub fn prepare(place: &Path, source: Option<&Path>) -> Result<PathBuf> {
     Ok(full)
 }
 
+/// What the kernel is told about a mount.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown<'a> {
+    /// The source in `mount` and `df`.
+    pub name: &'a str,
+    /// Whether other users may use the mount.
+    pub allow_other: bool,
+    /// Whether the mount takes writes.
+    pub writable: bool,
+}
+
 impl Mount {
     /// Mounts at `place` and returns the file descriptor for the kernel's requests.
     ///
     /// # Errors
     /// The kernel or the helper program `fusermount3` does not let this user mount there.
-    pub fn new(place: &Path, name: &str, allow_other: bool) -> Result<(Self, OwnedFd)> {
+    pub fn new(place: &Path, shown: &Shown<'_>) -> Result<(Self, OwnedFd)> {
         let fd = if rustix::process::geteuid().is_root() {
-            direct(place, name, allow_other)?
+            direct(place, shown)?
         } else {
-            helped(place, name, allow_other)?
+            helped(place, shown)?
         };
         let device = device(place)?.context("mounting succeeded, but the mount does not exist")?;
         Ok((
@@ -117,7 +128,7 @@ impl Mount {
     }
 }
 
-fn direct(place: &Path, name: &str, allow_other: bool) -> Result<OwnedFd> {
+fn direct(place: &Path, shown: &Shown<'_>) -> Result<OwnedFd> {
     let file = File::options()
         .read(true)
         .write(true)
@@ -125,26 +136,29 @@ fn direct(place: &Path, name: &str, allow_other: bool) -> Result<OwnedFd> {
         .context("cannot open /dev/fuse; load the kernel's fuse module with `modprobe fuse`")?;
     let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     let mode = FileType::Directory.as_raw_mode();
-    let other = if allow_other { ",allow_other" } else { "" };
+    let other = if shown.allow_other { ",allow_other" } else { "" };
     let options = format!(
         "fd={},rootmode={mode:o},user_id={user},group_id={group},default_permissions{other}",
         file.as_raw_fd()
     );
-    let flags = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::NOATIME;
+    let mut flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::NOATIME;
+    flags.set(MountFlags::RDONLY, !shown.writable);
     let options = CString::new(options)?;
-    rustix::mount::mount(name, place, TYPE, flags, options.as_c_str())
+    rustix::mount::mount(shown.name, place, TYPE, flags, options.as_c_str())
         .with_context(|| format!("cannot mount at {}", place.display()))?;
     Ok(file.into())
 }
 
 /// Mounts with the setuid helper `fusermount3`, which sends the file descriptor over a socket.
-fn helped(place: &Path, name: &str, allow_other: bool) -> Result<OwnedFd> {
+fn helped(place: &Path, shown: &Shown<'_>) -> Result<OwnedFd> {
     let (ours, theirs) = rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::empty(), None)?;
     rustix::io::fcntl_setfd(&ours, rustix::io::FdFlags::CLOEXEC)?;
     // Escaped, because options are separated by commas.
-    let name = name.replace('\\', "\\\\").replace(',', "\\,");
-    let other = if allow_other { ",allow_other" } else { "" };
-    let options = format!("ro,nosuid,nodev,noexec,noatime,default_permissions,fsname={name},subtype=fuse-mount{other}");
+    let name = shown.name.replace('\\', "\\\\").replace(',', "\\,");
+    let other = if shown.allow_other { ",allow_other" } else { "" };
+    let access = if shown.writable { "rw" } else { "ro" };
+    let options =
+        format!("{access},nosuid,nodev,noexec,noatime,default_permissions,fsname={name},subtype=fuse-mount{other}");
     let mut helper = Command::new("fusermount3");
     helper
         .arg("-o")

@@ -12,7 +12,7 @@ use sd_notify::NotifyState;
 
 use crate::adapter::{Adapter, Owner};
 use crate::args::Args;
-use crate::mount::{self, Mount};
+use crate::mount::{self, Mount, Shown};
 use crate::{background, logging, source};
 
 /// The kernel's read-ahead for sequential reads, in bytes.
@@ -50,7 +50,12 @@ pub fn run(args: &Args) -> Result<()> {
         .fsname
         .as_deref()
         .map_or_else(|| vfs::redact(&args.source), Cow::Borrowed);
-    let (mounted, fd) = Mount::new(&place, &name, options.allow_other)?;
+    let shown = Shown {
+        name: &name,
+        allow_other: options.allow_other,
+        writable: files.is_writable(),
+    };
+    let (mounted, fd) = Mount::new(&place, &shown)?;
     let outcome = serve(adapter, fd, args, &mounted, &events, &happened);
     let _ = sd_notify::notify(&[NotifyState::Stopping]);
     // If someone else has unmounted it, another mount may be at this place by now, even with the same device number.

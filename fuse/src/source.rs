@@ -62,7 +62,10 @@ pub fn open(args: &Args) -> Result<FileSystem> {
     if args.options.at.is_some() {
         warn_if_nothing_was_written(&source);
     }
-    FileSystem::new(source, args.options.ttl).with_context(|| format!("cannot open {}", args.source))
+    let writing = &args.options.writing;
+    writing.check(&args.source, args.options.at.is_some())?;
+    let files = FileSystem::new(source, args.options.ttl).with_context(|| format!("cannot open {}", args.source))?;
+    Ok(writing.apply(files))
 }
 
 /// Warns if the source is an array that was first written after the time of the mount. Such a mount looks like that of an

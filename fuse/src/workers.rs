@@ -47,6 +47,25 @@ impl Workers {
             deadline,
             Box::new(move || expired.send(Err(FsError::TimedOut))),
         );
+        self.start(job, answer, Some(deadline));
+    }
+
+    /// Runs `job` as [`Workers::run`] does, but without a deadline: an error after a timeout would be false if the job
+    /// succeeds later.
+    pub fn run_to_end<R: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> Result<R, FsError> + Send + 'static,
+        answer: impl FnOnce(Result<R, FsError>) + Send + 'static,
+    ) {
+        self.start(job, Answer::new(answer), None);
+    }
+
+    fn start<R: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> Result<R, FsError> + Send + 'static,
+        answer: Answer<R>,
+        deadline: Option<Deadline>,
+    ) {
         let unable = answer.clone();
         let started = self.hand_out(Box::new(move || {
             let outcome = catch_unwind(AssertUnwindSafe(job)).unwrap_or(Err(FsError::Panicked));
@@ -276,6 +295,18 @@ mod tests {
         assert!(matches!(silence, Err(FsError::TimedOut)));
         drop(end);
         is_done.recv_timeout(Duration::from_secs(60)).unwrap();
+    }
+
+    #[test]
+    fn a_job_without_a_deadline_is_answered_at_its_end() {
+        let workers = Workers::new(Duration::from_millis(1));
+        let (sender, result) = mpsc::channel();
+        let job = || {
+            std::thread::sleep(Duration::from_millis(20));
+            Ok(7)
+        };
+        workers.run_to_end(job, move |r| sender.send(r).unwrap());
+        assert_eq!(result.recv_timeout(Duration::from_secs(60)).unwrap().unwrap(), 7);
     }
 
     #[test]

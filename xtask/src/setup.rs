@@ -115,6 +115,7 @@ fn provide(need: Need) -> Outcome {
         Need::Oracle => oracle(),
         Need::Fuse => {
             have_or_install("fusermount3", "fuse3")?;
+            have_or_install("rsync", "rsync")?;
             if Path::new("/dev/fuse").exists() {
                 Ok(())
             } else {

@@ -38,6 +38,7 @@ pub(crate) use grid::{Grid, boxes};
 pub(crate) use guess::{Guess, Kind, Outlier};
 #[cfg(test)]
 pub(crate) use npy::read as read_npy;
+pub(crate) use npy::{Head as NpyHead, header_bytes as npy_header_bytes};
 #[cfg(test)]
 pub(crate) use npz::read as read_npz;
 pub(crate) use stream::{BatchLimit, CellFile, Stream};
@@ -148,6 +149,8 @@ impl Table {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Source<'a> {
     name: &'a str,
+    /// The file, if it is already open.
+    file: Option<&'a File>,
     format: Input,
     separator: Option<u8>,
 }
@@ -173,7 +176,6 @@ impl<'a> Source<'a> {
             }
             None => formats::of_name(name).map_err(|why| usage("IN", why))?,
         };
-        let usual = (format == Input::Tsv).then_some(b'\t');
         let text = matches!(format, Input::Csv | Input::Tsv);
         ensure!(
             text || separator.is_none(),
@@ -181,9 +183,20 @@ impl<'a> Source<'a> {
         );
         Ok(Self {
             name,
+            file: None,
             format,
-            separator: separator.or(usual),
+            separator: separator.or(usual_separator(format)),
         })
+    }
+
+    /// An open file, which need not have a name in a folder. `name` is for messages.
+    pub(crate) fn of_file(name: &'a str, file: &'a File, format: Input) -> Self {
+        Self {
+            name,
+            file: Some(file),
+            format,
+            separator: usual_separator(format),
+        }
     }
 
     /// Its name for messages.
@@ -251,6 +264,11 @@ impl<'a> Source<'a> {
 
     /// The file, or a temporary file with the input from a pipe.
     fn seekable(&self) -> io::Result<File> {
+        if let Some(file) = self.file {
+            let mut file = file.try_clone()?;
+            file.rewind()?;
+            return Ok(file);
+        }
         if self.name == "-" {
             return kept(io::stdin().lock());
         }
@@ -260,6 +278,11 @@ impl<'a> Source<'a> {
         }
         kept(file)
     }
+}
+
+/// The separator of a format, if it is always the same.
+fn usual_separator(format: Input) -> Option<u8> {
+    (format == Input::Tsv).then_some(b'\t')
 }
 
 /// Copies the input to a file without a name.

@@ -35,18 +35,18 @@ pub(super) fn read_within(mut input: Box<dyn Read + '_>, left: &mut u64) -> Resu
 
 /// The header of an array.
 #[derive(Debug)]
-pub(super) struct Head {
+pub(crate) struct Head {
     fields: Vec<Field>,
-    pub(super) shape: Shape,
+    pub(crate) shape: Shape,
     /// The number of cells.
-    pub(super) cells: u64,
+    pub(crate) cells: u64,
     /// Bytes of a cell in the file.
-    pub(super) width: u64,
+    pub(crate) width: u64,
 }
 
 impl Head {
     /// Reads the header of an array of at most `left` bytes, and subtracts the size of the array from `left`.
-    pub(super) fn read(input: &mut dyn Read, left: &mut u64) -> Result<Self> {
+    pub(crate) fn read(input: &mut dyn Read, left: &mut u64) -> Result<Self> {
         let header = header(input)?;
         take(left, header.len() as u64)?;
         let parsed = literal::parse(&header).context("cannot parse the .npy header")?;
@@ -79,7 +79,7 @@ impl Head {
     }
 
     /// Reads the next `cells` cells as columns.
-    pub(super) fn columns(&self, input: &mut dyn Read, cells: u64) -> Result<Vec<Named>> {
+    pub(crate) fn columns(&self, input: &mut dyn Read, cells: u64) -> Result<Vec<Named>> {
         let size = cells.saturating_mul(self.width);
         let mut data = Vec::new();
         // The buffer grows with the bytes that are there, whatever the header says.
@@ -98,7 +98,7 @@ impl Head {
         Ok(split(&self.fields, &data, usize::try_from(self.width)?))
     }
 
-    pub(super) fn table(self, columns: Vec<Named>) -> Table {
+    pub(crate) fn table(self, columns: Vec<Named>) -> Table {
         Table {
             columns,
             shape: Some(self.shape),
@@ -116,6 +116,29 @@ fn take(left: &mut u64, bytes: u64) -> Result<()> {
         )
     })?;
     Ok(())
+}
+
+/// The size of the header and what precedes it, if `start` contains so much; `None` if more bytes are needed.
+///
+/// # Errors
+/// This is not an `.npy` file.
+pub(crate) fn header_bytes(start: &[u8]) -> Result<Option<usize>> {
+    let magic = start.get(..MAGIC.len()).unwrap_or(start);
+    ensure!(
+        MAGIC.starts_with(magic),
+        "this is not an .npy file: it does not start with \\x93NUMPY"
+    );
+    let (before, length) = match *start {
+        [_, _, _, _, _, _, 1, _, a, b, ..] => (10, u32::from(u16::from_le_bytes([a, b]))),
+        [_, _, _, _, _, _, 2..=u8::MAX, _, a, b, c, d, ..] => (12, u32::from_le_bytes([a, b, c, d])),
+        _ => return Ok(None),
+    };
+    ensure!(
+        u64::from(length) <= HEADER_BYTES_MAX,
+        "the .npy header of {length} bytes is too long"
+    );
+    let all = before + usize::try_from(length)?;
+    Ok((start.len() >= all).then_some(all))
 }
 
 fn header(input: &mut dyn Read) -> Result<String> {

@@ -18,7 +18,7 @@ use crate::signals::{Pending, temporary_path};
 use crate::store::{Env, Place, seed};
 
 /// Writes all cells as one fragment, and returns its name.
-pub(super) async fn write(
+pub(crate) async fn write(
     env: &Env,
     array: &Array,
     stream: &Stream,

@@ -181,6 +181,18 @@ impl View {
         })
     }
 
+    /// The array whose folder is at `path`, as the view shows it; `None` for all other paths, such as those below an array
+    /// or of another time.
+    ///
+    /// # Errors
+    /// Errors of opening the array.
+    pub async fn array(&self, path: &str) -> Result<Option<Array>> {
+        Ok(match self.walk(path, LastLink::Kept).await? {
+            Some(Found::InArray(snapshot, ViewPath::Root, _, true)) => Some(snapshot.array),
+            _ => None,
+        })
+    }
+
     /// Lists the folder at `path` in order, or the folder that a link at `path` leads to.
     ///
     /// # Errors
