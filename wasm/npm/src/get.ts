@@ -1,15 +1,17 @@
 // Reads boxes of dense arrays.
 import { check } from "./arguments.js";
 import type { TileArray, CallOptions } from "./array.js";
+import type { Reader } from "./bridge.js";
 import { call } from "./engine.js";
 import { HyperslabError } from "./errors.js";
 import { record } from "./exact.js";
 import { allocate, concat, joined } from "./join.js";
 import type { PlanOptions } from "./plan.js";
 import { progressing, type Progress } from "./progress.js";
-import { boxJson, clamped, selectionJson, type Selection } from "./select.js";
+import { boxJson, clamped, type Selection } from "./select.js";
 import { fewAtOnce, slabsOf, type Slabs } from "./slabs.js";
 import type { Priority } from "./store.js";
+import { thinned, thinningOf } from "./thin.js";
 import { arrayOf, Column, withArticle, type ArrayOf, type DataType, type RawColumn, type TypedArray, type TypeOf, type ValueOf } from "./values.js";
 
 /** The order of cells in a box: row-major (the first index varies slowest) or column-major. */
@@ -128,21 +130,33 @@ interface Read { array: TileArray; raw: TileArray["raw"]; selection: Selection |
 
 /** Reads a selection at once. */
 async function whole(read: Read, options: GetOptions): Promise<RawResult> {
-  const { array, raw: engine, named, order } = read;
+  const { array, order } = read;
   const { out, where, onTile, signal } = options;
-  const { json, isSingle } = boxJson(read.selection, array.dims);
+  const { isSingle } = boxJson(read.selection, array.dims);
   const room = out && bytesOf(out);
   return progressing(options, () => planOf(read, options), async (reader) => {
-    const found = await call(signal, (aborted) => engine.get(json, named, order, where, reader, room, aborted)) as RawResult;
+    const found = await cellsOf(read, read.selection, where, reader, room, signal);
     const result = isSingle ? { ...found, single: isSingle(found.shape ?? []) } : found;
     for (const raw of result.columns) onTile?.({ name: raw.name, start: axesOf(result).map(() => 0), chunk: chunk(raw, result, order, out) });
     return result;
   });
 }
 
+/** Reads a selection with one call of the engine. */
+async function cellsOf({ array, raw, named, order }: Read, selection: Selection | undefined, where: string | undefined, reader: Reader | undefined, room: Uint8Array | undefined, signal: AbortSignal | undefined): Promise<RawResult> {
+  const thinning = thinningOf(selection, array, named, order);
+  const { json } = boxJson(thinning?.selection ?? selection, array.dims);
+  const found = await call(signal, (aborted) => raw.get(json, named, order, where, reader, thinning ? undefined : room, aborted)) as RawResult;
+  if (!thinning) return found;
+  const result = thinned(found, thinning, order, room);
+  const [column] = result.columns;
+  if (room && column && (result.columns.length > 1 || column.data !== room)) throw misfit(column.data.length, room.length);
+  return result;
+}
+
 /** Reads a large selection in slabs. */
 async function inSlabs(read: Read, options: GetOptions, { slabs, axis, shape, rowCells, cellBytes }: Slabs): Promise<RawResult> {
-  const { array, raw: engine, named, order } = read;
+  const { order } = read;
   const { out, where, onTile, signal } = options;
   const rowBytes = rowCells * cellBytes;
   const rows = shape[axis] ?? 0;
@@ -150,9 +164,8 @@ async function inSlabs(read: Read, options: GetOptions, { slabs, axis, shape, ro
   const room = hasRoom(read) ? placeFor(rowBytes * rows, out) : undefined;
   if (out && !room) throw new HyperslabError("InvalidArgument", "'out' takes one attribute with fixed-length cells; name it in `attrs`");
   const found = await progressing(options, () => planOf(read, options), async (reader) => fewAtOnce(slabs, signal, async (slab, signal) => {
-    const json = selectionJson(slab.selection, array.dims);
     const own = room?.subarray(slab.start * rowBytes, (slab.start + slab.rows) * rowBytes);
-    const result = await call(signal, (aborted) => engine.get(json, named, order, where, reader, own, aborted)) as RawResult;
+    const result = await cellsOf(read, slab.selection, where, reader, own, signal);
     const start = axesOf({ ...result, shape: shape.map((_, i) => (i === axis ? slab.start : 0)) });
     for (const raw of result.columns) onTile?.({ name: raw.name, start, chunk: chunk(raw, result, order) });
     return result;
@@ -177,7 +190,11 @@ function hasRoom({ array, named }: Read): boolean {
 function placeFor(bytes: number, out: TypedArray | undefined): Uint8Array {
   if (!out) return allocate(bytes, Uint8Array);
   if (out.byteLength === bytes) return bytesOf(out);
-  throw new HyperslabError("InvalidArgument", `the box has ${bytes} bytes, but 'out' has ${out.byteLength}`);
+  throw misfit(bytes, out.byteLength);
+}
+
+function misfit(bytes: number, given: number): HyperslabError {
+  return new HyperslabError("InvalidArgument", `the box has ${bytes} bytes, but 'out' has ${given}`);
 }
 
 function planOf(read: Read, options: GetOptions): Promise<{ bytes: number }> {

@@ -119,7 +119,7 @@ export function boxJson(selection: Selection | undefined, dims: Dims): { json: s
 }
 
 /** The coordinates of a list; `undefined` for other selections. */
-function listed(given: AxisSelection | undefined): readonly Coordinate[] | undefined {
+export function listed(given: AxisSelection | undefined): readonly Coordinate[] | undefined {
   if (typeof given !== "object" || given === null) return undefined;
   if (ArrayBuffer.isView(given)) return Array.from(given as Iterable<number | bigint>);
   return "list" in given ? list(given.list).list : undefined;

@@ -74,7 +74,7 @@ export function slabsOf(given: Selection | undefined, array: TileArray, named: r
 }
 
 /** The bytes of a cell in the result; an estimate if cells vary in length. */
-function cellBytesOf({ attrs, dims }: TileArray, named: readonly string[] | undefined): number {
+export function cellBytesOf({ attrs, dims }: TileArray, named: readonly string[] | undefined): number {
   const fields = named ? [...attrs, ...dims].filter(({ name }) => named.includes(name)) : attrs;
   const bytes = fields.map(({ type, cell }) => arrayOf(type).BYTES_PER_ELEMENT * (cell === "var" ? VAR_VALUES : cell));
   return Math.max(bytes.reduce((sum, n) => sum + n, 0), 1);
@@ -86,7 +86,7 @@ function domainStart(dimension: { readonly [entry: string]: unknown } | undefine
   return typeof low === "number" && Number.isSafeInteger(low) ? BigInt(low) : undefined;
 }
 
-function spanOf(given: AxisSelection, { type, domain }: TileArray["dims"][number]): Span | undefined {
+export function spanOf(given: AxisSelection, { type, domain }: TileArray["dims"][number]): Span | undefined {
   if (!/^u?int/.test(type) || !domain) return undefined;
   const [low, high] = domain.map(BigInt) as [bigint, bigint];
   const whole = (value: unknown) => (typeof value === "bigint" || Number.isSafeInteger(value) ? BigInt(value as number) : undefined);
