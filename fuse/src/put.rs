@@ -12,25 +12,23 @@
 //! are complete when the process that opened the file closes it. Processes that inherited the file do not count. Names
 //! such as `.x.npy.AbCdEf` are temporary: programs rename them when they are complete.
 //!
-//! [`Put`] has the names and inodes of all folders, and [`PutFile`] a file and its state.
+//! [`Put`] serves all folders: [`State`] has their names and inodes, and [`PutFile`] is a file and its state.
 
-use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::Bytes;
 use fuser::Errno;
-use hyperslab::Array;
-use hyperslab::blocking::block_on;
 use hyperslab::internals::view::dir_id;
 use hyperslab::view::{FileType, View};
-use hyperslab_cli::put::Destination;
 
 use crate::errno::{FsError, Refusal};
-use crate::filesystem::{Attributes, Listed, join, lock, now_ms};
+use crate::filesystem::{Attributes, Listed, join, lock};
 use crate::put_file::{Closing, Outcome, PutFile};
+use crate::put_names::{destination, is_temporary};
 use crate::put_readme::{expected, readme};
+use crate::put_state::{Entry, Folder, Handle, Inode, Object, State, attributes_of, folder_attributes};
 use crate::staged::StagingArea;
 
 /// The name of the folder.
@@ -38,10 +36,6 @@ pub(crate) const PUT: &str = "put";
 const README: &str = "README.md";
 /// The largest number of files in all folders.
 const FILES_MAX: usize = 4096;
-/// How long `stat` finds a written file, for programs that set its time and mode after they close it.
-const WRITTEN_FOR: Duration = Duration::from_secs(60);
-/// How long a closed file with a temporary name is kept for its rename.
-const TEMPORARY_FOR: Duration = Duration::from_secs(600);
 
 /// All `put/` folders of a mount.
 #[derive(Debug)]
@@ -49,60 +43,6 @@ pub(crate) struct Put {
     area: Arc<StagingArea>,
     state: Mutex<State>,
     next: AtomicU64,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    inodes: HashMap<u64, Inode>,
-    /// Files by folder and name.
-    names: BTreeMap<(u64, String), u64>,
-    handles: HashMap<u64, Handle>,
-}
-
-#[derive(Debug)]
-struct Inode {
-    /// The number of lookups that the kernel has not forgotten.
-    known: u64,
-    object: Object,
-}
-
-#[derive(Debug, Clone)]
-enum Object {
-    Folder(Arc<Folder>),
-    Readme(Arc<Folder>),
-    File(Entry),
-}
-
-/// The folder of an array.
-#[derive(Debug)]
-pub(crate) struct Folder {
-    pub(crate) ino: u64,
-    /// The array's path in the view.
-    pub(crate) array_path: String,
-    /// Held during a write, so that each one gets a later timestamp than the one before.
-    pub(crate) writes: Mutex<()>,
-    readme: Mutex<Bytes>,
-    /// The last name that was looked up.
-    asked: Mutex<Option<String>>,
-}
-
-#[derive(Debug, Clone)]
-struct Entry {
-    file: Arc<PutFile>,
-    /// `None` after it was removed.
-    name: Option<String>,
-    /// The number of handles.
-    opened: u64,
-    /// The time of the last close.
-    closed: Instant,
-}
-
-/// An open file.
-#[derive(Debug, Clone, Copy)]
-struct Handle {
-    ino: u64,
-    /// The process that opened it.
-    process: u32,
 }
 
 /// How to open a file.
@@ -114,18 +54,6 @@ pub struct OpenMode {
     pub truncate: bool,
     /// The process that opens it.
     pub process: u32,
-}
-
-impl Folder {
-    /// Opens the array as the view shows it.
-    pub(crate) fn array(&self, view: &View) -> Result<Array, FsError> {
-        block_on(view.array(&self.array_path))?.ok_or(FsError::Stale)
-    }
-
-    /// The path of a file in the mount.
-    pub(crate) fn path_of(&self, name: &str) -> String {
-        join(&join(&self.array_path, PUT), name)
-    }
 }
 
 impl Put {
@@ -542,129 +470,6 @@ impl Put {
             Object::File(entry) => Ok(entry),
             Object::Folder(_) => Err(FsError::IsFolder),
             Object::Readme(_) => Err(Refusal::not_permitted("README.md cannot be changed").into()),
-        }
-    }
-}
-
-impl State {
-    fn is_old(&self, ino: u64) -> bool {
-        let Some(Object::File(entry)) = self.inodes.get(&ino).map(|i| &i.object) else {
-            return false;
-        };
-        let keep = if entry.file.is_written() {
-            WRITTEN_FOR
-        } else {
-            TEMPORARY_FOR
-        };
-        entry.opened == 0 && entry.closed.elapsed() > keep
-    }
-
-    fn unlink(&mut self, ino: u64) {
-        if let Some(Object::File(entry)) = self.inodes.get_mut(&ino).map(|i| &mut i.object)
-            && let Some(name) = entry.name.take()
-        {
-            self.names.remove(&(entry.file.folder.ino, name));
-        }
-    }
-
-    fn remove_if_unused(&mut self, ino: u64) {
-        let Some(inode) = self.inodes.get(&ino) else { return };
-        let is_used = inode.known > 0
-            || match &inode.object {
-                Object::Readme(_) => false,
-                Object::File(entry) => entry.opened > 0 || entry.name.is_some(),
-                Object::Folder(folder) => {
-                    let mut names = self.names.range((folder.ino, String::new())..);
-                    names.next().is_some_and(|((dir, _), _)| *dir == folder.ino)
-                }
-            };
-        if !is_used {
-            self.inodes.remove(&ino);
-        }
-    }
-}
-
-fn folder_attributes(ino: u64) -> Attributes {
-    Attributes {
-        ino,
-        size: 0,
-        blocks: 0,
-        file_type: FileType::Dir,
-        modified_ms: now_ms(),
-        writable: true,
-    }
-}
-
-fn attributes_of(ino: u64, object: &Object) -> Result<Attributes, FsError> {
-    let (size, modified_ms, writable) = match object {
-        Object::Folder(_) => return Ok(folder_attributes(ino)),
-        Object::Readme(folder) => (lock(&folder.readme).len() as u64, 0, false),
-        Object::File(entry) => {
-            let (size, modified_ms) = entry.file.size_and_time();
-            (size, modified_ms, true)
-        }
-    };
-    Ok(Attributes {
-        ino,
-        size,
-        blocks: size.div_ceil(512),
-        file_type: FileType::File,
-        modified_ms,
-        writable,
-    })
-}
-
-/// What a name stands for; `None` for a temporary name.
-fn destination(view: &View, folder: &Folder, name: &str) -> Result<Option<Destination>, FsError> {
-    if is_temporary(name) {
-        return Ok(None);
-    }
-    let array = folder.array(view)?;
-    let parsed = Destination::new(name, array.schema());
-    Ok(Some(parsed.map_err(|e| Refusal::of_write(&e))?))
-}
-
-/// Whether programs use such a name before they rename the file, or for files of their own: `.x.npy.AbCdEf` (rsync),
-/// `x.csv~`, `4913` and `.x.csv.swp` (editors), `x.npy.part`, `tmp_x.csv` (databases).
-fn is_temporary(name: &str) -> bool {
-    const ENDINGS: [&str; 10] = [
-        "part",
-        "partial",
-        "tmp",
-        "temp",
-        "new",
-        "bak",
-        "crdownload",
-        "download",
-        "swp",
-        "filepart",
-    ];
-    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
-    name.starts_with(['.', '#'])
-        || name.ends_with(['~', '#'])
-        || name.to_ascii_lowercase().starts_with("tmp")
-        || ending.is_none_or(|e| ENDINGS.contains(&e.as_str()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_unfinished_files_are_temporary() {
-        for name in [
-            ".all.npy.AbCdEf",
-            "all.npy.part",
-            "all.csv~",
-            "4913",
-            ".all.csv.swp",
-            "tmp_all.csv",
-            "#all.csv#",
-        ] {
-            assert!(is_temporary(name), "{name}");
-        }
-        for name in ["all.npy", "0:10,5:20.csv", "1.5:2.5.arrow", "all.parquet"] {
-            assert!(!is_temporary(name), "{name}");
         }
     }
 }

@@ -11,7 +11,8 @@ use hyperslab_cli::put::{Destination, renew_manifest};
 
 use crate::errno::{FsError, Refusal};
 use crate::filesystem::{lock, now_ms};
-use crate::put::{Folder, OpenMode};
+use crate::put::OpenMode;
+use crate::put_state::Folder;
 use crate::staged::{Staged, StagingArea};
 
 /// The largest header of an `.npy` file that is checked before the file is complete, in bytes.
