@@ -99,7 +99,7 @@ async fn command(env: &store::Env, command: &Command) -> Result<()> {
         Command::Tree(args) => ls::ls(env, args, true).await,
         Command::Verify(args) => verify::verify(env, args).await,
         Command::Index(args) => verify::index(args).await,
-        Command::Serve(args) => serve::serve(args),
+        Command::Serve(args) => serve::serve(env, args),
         Command::Copy(args) => copy::copy(env, args).await,
         Command::Overviews(args) => overviews::overviews(env, args).await,
         Command::Completions { shell } => manual::completions(*shell),

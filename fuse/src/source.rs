@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use hyperslab::blocking::block_on;
 use hyperslab::internals::{calendar, coloured_message};
 use hyperslab::view::{Source, parse_time};
-use hyperslab::{Array, Cache, Context, Key, OpenOptions, Window, vfs};
+use hyperslab::{Array, Cache, Key, OpenOptions, Window};
 
 use crate::args::Args;
 use crate::filesystem::FileSystem;
@@ -21,50 +21,20 @@ const CACHE_BYTES: u64 = 256 << 20;
 /// # Errors
 /// The source, its key or the time cannot be read.
 pub fn open(args: &Args) -> Result<FileSystem> {
-    let (store, path) = vfs::open_url(&args.source).with_context(|| format!("cannot open {}", args.source))?;
     let window = match &args.options.at {
         Some(time) => Window::at(parse_time(time).context("invalid value for --at")?),
         None => Window::ALL,
     };
     let key = args.options.key_file.as_deref().map(key).transpose()?;
-    // The URL without its query, which may contain a signature.
-    let unsigned = match vfs::local_path(&args.source) {
-        Some(_) => args.source.as_str(),
-        None => args.source.split(['?', '#']).next().unwrap_or_default(),
-    };
-    let name = unsigned
-        .trim_end_matches('/')
-        .rsplit('/')
-        .next()
-        .filter(|n| !n.is_empty() && *n != ".")
-        .unwrap_or("arrays")
-        .to_owned();
-    if vfs::local_path(&args.source).is_some_and(Path::is_file) {
-        bail!(
-            "cannot mount {}: it is a file; give an array, a group or a folder of arrays",
-            args.source
-        );
-    }
-    // Groups name their members by absolute paths, even if the source is a relative path.
-    let url = match vfs::local_path(&args.source) {
-        Some(local) => std::path::absolute(local)?.to_string_lossy().into_owned(),
-        None => args.source.clone(),
-    };
-    let mut context = Context::new(store);
-    context.cache = Arc::new(Cache::keeping_tiles(CACHE_BYTES));
-    let source = Source {
-        context,
-        url,
-        path,
-        options: OpenOptions { window, key },
-        name,
-    };
+    let cannot = || format!("cannot mount {}", args.source);
+    let mut source = Source::at_url(&args.source, OpenOptions { window, key }).with_context(cannot)?;
+    source.context.cache = Arc::new(Cache::keeping_tiles(CACHE_BYTES));
     if args.options.at.is_some() {
         warn_if_nothing_was_written(&source);
     }
     let writing = &args.options.writing;
     writing.check(&args.source, args.options.at.is_some())?;
-    let files = FileSystem::new(source, args.options.ttl).with_context(|| format!("cannot open {}", args.source))?;
+    let files = FileSystem::new(source, args.options.ttl).with_context(cannot)?;
     Ok(writing.apply(files))
 }
 

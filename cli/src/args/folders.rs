@@ -70,8 +70,14 @@ pub(crate) struct Ls {
 
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// The folder
+    /// The folder; with --view, the path or URL of an array, a group or a folder of arrays
     pub(crate) dir: PathBuf,
+    /// Serve slices of arrays as files, in the tree that fuse-mount shows
+    #[arg(long)]
+    pub(crate) view: bool,
+    /// With --view: show the arrays as of this time, or what was written in this window [default: now]
+    #[arg(long, value_name = "T|T0..T1", requires = "view", allow_negative_numbers = true)]
+    pub(crate) at: Option<Span>,
     /// Listen on this port; 0 picks a free one
     #[arg(long, default_value_t = 8000)]
     pub(crate) port: u16,

@@ -1,35 +1,28 @@
 //! Answers a request with a file, a listing or an error.
 
-use std::fs::{File, Metadata};
-use std::io::{ErrorKind, Seek as _, SeekFrom};
 use std::ops::Range;
-use std::path::PathBuf;
-use std::time::UNIX_EPOCH;
 
-use hyperslab::internals::vfs::{LocalKind, LocalRoot, has_valid_escapes, percent_decode, percent_encode};
+use hyperslab::internals::vfs::{has_valid_escapes, percent_decode, percent_encode};
 use hyperslab::vfs;
 
 use super::access::Access;
 use super::http::{Body, Request, Response};
 use super::listing;
+use super::tree::{Found, OpenFile, Refusal, Tree};
 
-/// The folder that is served; links out of it are not followed.
+/// The files that are served, and to whom.
 #[derive(Debug)]
 pub(super) struct Root {
-    files: LocalRoot,
+    tree: Box<dyn Tree>,
     access: Access,
     /// Whether names that begin with a dot are served.
     dotfiles: bool,
 }
 
 impl Root {
-    /// Serves `folder` under the rules of `access`.
-    pub(super) fn new(folder: PathBuf, access: Access, dotfiles: bool) -> Self {
-        Self {
-            files: LocalRoot::new(folder),
-            access,
-            dotfiles,
-        }
+    /// Serves `tree` under the rules of `access`.
+    pub(super) fn new(tree: Box<dyn Tree>, access: Access, dotfiles: bool) -> Self {
+        Self { tree, access, dotfiles }
     }
 
     /// The answer to one request.
@@ -74,29 +67,36 @@ impl Root {
         let Some(decoded) = decode(path) else {
             return Response::text(400, "the path is not valid");
         };
-        let Some(name) = self.name(&decoded) else {
-            return absent();
-        };
-        match self.files.kind(&name) {
-            Ok((LocalKind::Folder, _)) => {}
-            Ok((LocalKind::File, _)) => return self.file(&name, request),
-            Err(e) if e.kind() == ErrorKind::PermissionDenied => return Response::text(403, "not allowed"),
-            _ => return absent(),
+        let found = self.name(&decoded).ok_or_else(Refusal::absent);
+        match found.and_then(|name| self.found(&name, path.ends_with('/'), request)) {
+            Ok(response) => response,
+            Err(refusal) => Response::text(refusal.status, &refusal.why),
         }
-        if !path.ends_with('/') {
+    }
+
+    /// The answer about the file or folder `name`, which was requested with a slash at the end or without.
+    fn found(&self, name: &str, slash: bool, request: &Request) -> Result<Response, Refusal> {
+        if let Found::File(file) = self.tree.find(name)? {
+            return Ok(contents(name, file, request));
+        }
+        if !slash {
             // Built from the names only: a path that starts with two slashes would be another host.
-            return Response::text(301, "this is a folder").with("Location", format!("/{}/", percent_encode(&name)));
+            let place = format!("/{}/", percent_encode(name));
+            return Ok(Response::text(301, "this is a folder").with("Location", place));
         }
         let json = request.header("accept").is_some_and(|a| a.contains("application/json"));
-        let index = vfs::join(&name, "index.html");
-        if !json && matches!(self.files.kind(&index), Ok((LocalKind::File, _))) {
-            return self.file(&index, request);
+        let index = vfs::join(name, "index.html");
+        if !json && let Ok(Found::File(file)) = self.tree.find(&index) {
+            return Ok(contents(&index, file, request));
         }
-        match listing::entries(&self.files, &name, self.dotfiles) {
-            Ok(entries) if json => listing::json(&entries),
-            Ok(entries) => listing::html(&format!("/{name}"), &entries),
-            Err(_) => Response::text(403, "not allowed"),
-        }
+        let mut entries = self.tree.entries(name)?;
+        entries.retain(|e| self.dotfiles || !e.name.starts_with('.'));
+        entries.sort();
+        Ok(if json {
+            listing::json(&entries)
+        } else {
+            listing::html(&format!("/{name}"), &entries)
+        })
     }
 
     /// The name of the file at a path; `None` if such names are not served.
@@ -105,23 +105,10 @@ impl Root {
         let served = |p: &&str| *p != ".." && !p.contains(['\\', '\0']) && (self.dotfiles || !p.starts_with('.'));
         parts.iter().all(served).then(|| parts.join("/"))
     }
-
-    fn file(&self, name: &str, request: &Request) -> Response {
-        let opened = self.files.open(name).and_then(|(f, _)| f.metadata().map(|m| (f, m)));
-        match opened {
-            Ok((file, metadata)) => contents(name, file, &metadata, request),
-            Err(e) if e.kind() == ErrorKind::NotFound => absent(),
-            Err(_) => Response::text(403, "not allowed"),
-        }
-    }
 }
 
-fn absent() -> Response {
-    Response::text(404, "there is no such file")
-}
-
-fn contents(name: &str, mut file: File, metadata: &Metadata, request: &Request) -> Response {
-    let (etag, size) = (etag(metadata), metadata.len());
+fn contents(name: &str, file: OpenFile, request: &Request) -> Response {
+    let OpenFile { size, etag, source } = file;
     let answer = |status, body| {
         Response {
             status,
@@ -140,18 +127,24 @@ fn contents(name: &str, mut file: File, metadata: &Metadata, request: &Request) 
         return answer(304, Body::Bytes(Vec::new()));
     }
     let unchanged = request.header("if-range").is_none_or(|t| t == etag);
-    match request
+    let wanted = request
         .header("range")
         .filter(|_| unchanged)
-        .map_or(Wanted::All, |r| wanted(r, size))
-    {
-        Wanted::All => answer(200, Body::File(file, size)),
-        Wanted::None => answer(416, Body::Bytes(Vec::new())).with("Content-Range", format!("bytes */{size}")),
-        Wanted::Part(part) => match file.seek(SeekFrom::Start(part.start)) {
-            Ok(_) => answer(206, Body::File(file, part.end - part.start))
-                .with("Content-Range", format!("bytes {}-{}/{size}", part.start, part.end - 1)),
-            Err(_) => Response::text(500, "the file cannot be read"),
-        },
+        .map_or(Wanted::All, |r| wanted(r, size));
+    let part = match wanted {
+        Wanted::None => {
+            return answer(416, Body::Bytes(Vec::new())).with("Content-Range", format!("bytes */{size}"));
+        }
+        Wanted::All => 0..size,
+        Wanted::Part(ref part) => part.clone(),
+    };
+    let Ok(file) = source.from(part.start) else {
+        return Response::text(500, "the file cannot be read");
+    };
+    let body = Body::File(file, part.end - part.start);
+    match wanted {
+        Wanted::All => answer(200, body),
+        _ => answer(206, body).with("Content-Range", format!("bytes {}-{}/{size}", part.start, part.end - 1)),
     }
 }
 
@@ -184,16 +177,6 @@ pub(super) fn wanted(header: &str, size: u64) -> Wanted {
     } else {
         Wanted::Part(range)
     }
-}
-
-/// A tag that changes whenever the file is written again.
-fn etag(metadata: &Metadata) -> String {
-    let nanos = metadata
-        .modified()
-        .ok()
-        .and_then(|t| t.duration_since(UNIX_EPOCH).ok())
-        .map_or(0, |d| d.as_nanos());
-    format!("\"{nanos:x}-{:x}\"", metadata.len())
 }
 
 /// Decodes %XX in a path; `None` if an escape is invalid or the result is not UTF-8.

@@ -1,6 +1,7 @@
 //! Speaks HTTP/1.1 with clients. hyper reads the requests and writes the answers.
 
 use std::convert::Infallible;
+use std::fmt::Debug;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read as _};
 use std::pin::Pin;
@@ -105,8 +106,22 @@ pub(super) struct Response {
 #[derive(Debug)]
 pub(super) enum Body {
     Bytes(Vec<u8>),
-    /// This many bytes from the current position in the file.
-    File(File, u64),
+    /// The next bytes of a file, this many.
+    File(Box<dyn ReadNext>, u64),
+}
+
+/// A file that is sent in pieces.
+pub(super) trait ReadNext: Debug + Send {
+    /// The next bytes, at most `most`; none only at the end.
+    fn read_next(&mut self, most: usize) -> io::Result<Bytes>;
+}
+
+impl ReadNext for File {
+    fn read_next(&mut self, most: usize) -> io::Result<Bytes> {
+        let mut piece = Vec::new();
+        self.take(most as u64).read_to_end(&mut piece)?;
+        Ok(piece.into())
+    }
 }
 
 impl Body {
@@ -122,15 +137,13 @@ impl Body {
         match self {
             Self::Bytes(bytes) => Ok(std::mem::take(bytes).into()),
             Self::File(file, left) => {
-                let mut piece = Vec::new();
-                file.take(PIECE_BYTES.min(usize::try_from(*left).unwrap_or(PIECE_BYTES)) as u64)
-                    .read_to_end(&mut piece)?;
+                let piece = file.read_next(PIECE_BYTES.min(usize::try_from(*left).unwrap_or(PIECE_BYTES)))?;
                 // The file has shrunk. The client must not read the next answer as the rest of the file.
                 if piece.is_empty() {
                     return Err(ErrorKind::UnexpectedEof.into());
                 }
                 *left -= piece.len() as u64;
-                Ok(piece.into())
+                Ok(piece)
             }
         }
     }

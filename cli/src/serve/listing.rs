@@ -1,42 +1,10 @@
 //! Listings of folders, for programs and for people.
 
-use std::io;
-
-use hyperslab::internals::vfs::{LocalEntry, LocalKind, LocalRoot, percent_encode};
-use hyperslab::vfs;
+use hyperslab::internals::vfs::percent_encode;
 use serde_json::json;
 
 use super::http::{Body, Response};
-
-/// A child of a folder.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Entry {
-    pub(super) name: String,
-    /// Bytes; `None` for folders.
-    pub(super) size: Option<u64>,
-}
-
-/// The children that are served, sorted by name.
-pub(super) fn entries(files: &LocalRoot, folder: &str, dotfiles: bool) -> io::Result<Vec<Entry>> {
-    let mut entries = Vec::new();
-    for LocalEntry { name, kind, .. } in files.entries(folder)? {
-        if name.starts_with('.') && !dotfiles {
-            continue;
-        }
-        let size = match kind {
-            LocalKind::Folder => None,
-            // Skip files that were removed in the meantime.
-            LocalKind::File => match files.kind(&vfs::join(folder, &name)) {
-                Ok((_, size)) => Some(size),
-                Err(_) => continue,
-            },
-            LocalKind::Special | LocalKind::Outside(_) => continue,
-        };
-        entries.push(Entry { name, size });
-    }
-    entries.sort();
-    Ok(entries)
-}
+use super::tree::Entry;
 
 /// The JSON format of nginx: `[{"name","type","size"}]`.
 pub(super) fn json(entries: &[Entry]) -> Response {

@@ -1,10 +1,13 @@
-//! A static file server with ranges, CORS and listings. It serves a single folder.
+//! A static file server with ranges, CORS and listings. It serves a folder, or the view of arrays.
 
 mod access;
 mod connections;
 mod files;
+mod folder;
 mod http;
 mod listing;
+mod slices;
+mod tree;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -13,11 +16,18 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 
+use hyperslab::view::Source;
+use hyperslab::{OpenOptions, Window};
+
 use crate::args::Serve;
+use crate::store::Env;
 use crate::{show, signals};
 use access::Access;
 pub(crate) use access::origin;
 use connections::Connections;
+use folder::Folder;
+use slices::Slices;
+use tree::Tree;
 
 /// The most open connections. Each may have an open file, and some systems limit a program to 256 of both together. If
 /// all are busy, further connections wait in the kernel's queue.
@@ -26,20 +36,31 @@ const CONNECTIONS_MAX: usize = 100;
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Serves until a signal ends the program.
-pub(crate) fn serve(args: &Serve) -> Result<()> {
-    let root = args
-        .dir
-        .canonicalize()
-        .with_context(|| format!("cannot serve {}", args.dir.display()))?;
-    ensure!(root.is_dir(), "cannot serve {}: it is not a folder", args.dir.display());
+pub(crate) fn serve(env: &Env, args: &Serve) -> Result<()> {
+    let tree = tree(env, args).with_context(|| format!("cannot serve {}", args.dir.display()))?;
     let address = SocketAddr::new(args.host, args.port);
     let listener = TcpListener::bind(address).map_err(|e| refused(address, &e))?;
     let address = listener.local_addr()?;
     signals::end_well();
     show::line(format_args!("serving {} on http://{address}/", args.dir.display()))?;
     let access = Access::new(args.host, &args.allow_origin);
-    let root = Arc::new(files::Root::new(root, access, args.dotfiles));
+    // The view has no hidden files, and names such as .5:1.npy.
+    let root = Arc::new(files::Root::new(tree, access, args.dotfiles || args.view));
     accept(listener, &root).context("cannot serve")
+}
+
+/// What is served.
+fn tree(env: &Env, args: &Serve) -> Result<Box<dyn Tree>> {
+    if args.view {
+        let url = args.dir.to_str().context("its name is not UTF-8")?;
+        let window = args.at.map_or(Window::ALL, |span| span.0);
+        let key = env.key.clone();
+        let source = Source::at_url(url, OpenOptions { window, key })?;
+        return Ok(Box::new(Slices::new(source)?));
+    }
+    let root = args.dir.canonicalize()?;
+    ensure!(root.is_dir(), "it is not a folder");
+    Ok(Box::new(Folder::new(root)))
 }
 
 /// The error for an address that the server cannot listen on, with the option to change.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::accept;
 use super::access::Access;
 use super::files::{Root, Wanted, decode, wanted};
+use super::folder::Folder;
 use super::http::{Body, Request, Response};
 
 fn folder() -> (tempfile::TempDir, Root) {
@@ -19,16 +20,15 @@ fn folder() -> (tempfile::TempDir, Root) {
 
 fn root(dir: &tempfile::TempDir, listens: &str) -> Root {
     let access = Access::new(listens.parse().unwrap(), &[]);
-    Root::new(dir.path().join("root"), access, false)
+    Root::new(Box::new(Folder::new(dir.path().join("root"))), access, false)
 }
 
 fn body(response: Response) -> String {
     match response.body {
         Body::Bytes(b) => String::from_utf8(b).unwrap(),
-        Body::File(f, n) => {
-            let mut text = String::new();
-            f.take(n).read_to_string(&mut text).unwrap();
-            text
+        Body::File(mut file, n) => {
+            let bytes = file.read_next(usize::try_from(n).unwrap()).unwrap();
+            String::from_utf8(bytes.to_vec()).unwrap()
         }
     }
 }
@@ -143,7 +143,11 @@ fn dotfiles_are_served_only_on_request() {
     let listed = |root: &Root| body(root.answer(&Request::new("GET", "/", &[]))).contains(".git");
     let status = |root: &Root| root.answer(&Request::new("GET", "/.git/config", &[])).status;
     assert_eq!((listed(&root), status(&root)), (false, 404));
-    let all = Root::new(dir.path().join("root"), Access::new([0, 0, 0, 0].into(), &[]), true);
+    let all = Root::new(
+        Box::new(Folder::new(dir.path().join("root"))),
+        Access::new([0, 0, 0, 0].into(), &[]),
+        true,
+    );
     assert_eq!((listed(&all), status(&all)), (true, 200));
 }
 

@@ -18,11 +18,11 @@ impl Drop for Server {
 }
 
 fn serve(shell: &Shell) -> Server {
-    let mut child = shell
-        .command("serve . --port 0")
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    start(shell, "serve . --port 0")
+}
+
+fn start(shell: &Shell, command: &str) -> Server {
+    let mut child = shell.command(command).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap())
         .read_line(&mut line)
@@ -261,5 +261,53 @@ fn changes_update_the_manifests_of_the_array_and_its_parents() {
         let told = shell.ok(&format!("meta get http://{address}/folder/a of"));
         assert!(told.contains("folder"), "{told}");
         shell.ok("write folder/a in.npy");
+    }
+}
+
+/// The body of an answer.
+fn body(answer: &str) -> &str {
+    answer.split_once("\r\n\r\n").unwrap().1
+}
+
+#[test]
+fn slices_of_arrays_are_served_as_files() {
+    let shell = Shell::new();
+    shell.file("cells.csv", b"x,v\n1,10\n2,20\n3,30\n9,90\n");
+    shell.ok("import cells.csv points --sparse --dims x");
+    let server = start(&shell, "serve --view . --port 0");
+    let ok = |path: &str, header: &str| {
+        let answer = get(&server, path, header);
+        assert!(answer.starts_with("HTTP/1.1 20"), "{path}: {answer}");
+        answer
+    };
+    let json = ok("/points/", "Accept: application/json\r\n");
+    assert!(json.contains(r#"{"name":"slices","type":"directory"}"#), "{json}");
+    assert!(ok("/points/", "").contains("<a href=\"./slices/\">"));
+    let csv = ok("/points/slices/x=2:4.csv", "");
+    assert!(csv.contains("Content-Length: 14\r\n"), "{csv}");
+    assert_eq!(body(&csv), "x,v\n2,20\n3,30\n");
+    let part = ok("/points/slices/x=2:4.csv", "Range: bytes=4-8\r\n");
+    assert!(part.contains("206") && body(&part) == "2,20\n", "{part}");
+    let tag = csv.lines().find_map(|l| l.strip_prefix("Etag: ")).unwrap();
+    let same = get(
+        &server,
+        "/points/slices/x=2:4.csv",
+        &format!("If-None-Match: {tag}\r\n"),
+    );
+    assert!(same.starts_with("HTTP/1.1 304"), "{same}");
+    let wrong = get(&server, "/points/slices/nothing@1.csv", "");
+    assert!(
+        wrong.starts_with("HTTP/1.1 404") && body(&wrong).contains("'nothing'"),
+        "{wrong}"
+    );
+    let folder = get(&server, "/points/slices", "");
+    assert!(folder.contains("Location: /points/slices/\r\n"), "{folder}");
+    // New cells are shown within a second.
+    shell.file("more.csv", b"x,v\n7,70\n");
+    shell.ok("write points more.csv");
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while body(&ok("/points/slices/x=7:8.csv", "")) != "x,v\n7,70\n" {
+        assert!(std::time::Instant::now() < end, "the write is not shown");
+        std::thread::sleep(std::time::Duration::from_millis(100));
     }
 }

@@ -38,6 +38,8 @@ pub(crate) mod selection;
 mod shard;
 mod slice;
 mod snapshot;
+#[cfg(feature = "fs")]
+mod source;
 mod streams;
 mod tiles;
 mod tree;
