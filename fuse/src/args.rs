@@ -127,6 +127,9 @@ pub struct Options {
     /// Fail requests that take longer than this many seconds. Their work continues, so that a later try may succeed
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = timeout)]
     pub timeout: Duration,
+    /// Take at most this much memory for decoded tiles and parts of files, and for files that are being made
+    #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = cache_size)]
+    pub cache_size: u64,
     /// Receive the kernel's requests with this many threads. Any number of requests is under way at a time
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub threads: u16,
@@ -212,6 +215,15 @@ fn log_levels() -> impl TypedValueParser<Value = LevelFilter> {
     PossibleValuesParser::new(["error", "warn", "info", "debug"]).map(|name| name.parse().unwrap_or(LevelFilter::Warn))
 }
 
+/// The smallest `--cache-size`: an Arrow file with text is built in a quarter of it.
+const CACHE_BYTES_MIN: u64 = 16 << 20;
+
+fn cache_size(text: &str) -> Result<u64, String> {
+    let bytes = hyperslab_cli::sizes::parse(text)?;
+    let enough = Some(bytes).filter(|bytes| *bytes >= CACHE_BYTES_MIN);
+    enough.ok_or_else(|| "expected 16MiB or more".to_owned())
+}
+
 fn ttl(text: &str) -> Result<Duration, String> {
     seconds(text, 0.0)
 }
@@ -243,7 +255,9 @@ mod tests {
     }
 
     #[test]
-    fn times_and_masks_have_a_range() {
+    fn numbers_have_a_range() {
+        assert_eq!(cache_size("1GiB"), Ok(1 << 30));
+        assert!(cache_size("1M").unwrap_err().contains("16MiB or more"));
         assert_eq!(ttl("0"), Ok(Duration::ZERO));
         assert_eq!(timeout("0.5"), Ok(Duration::from_millis(500)));
         for wrong in ["nan", "-1", "inf", "1e300", "x"] {

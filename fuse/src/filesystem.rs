@@ -116,6 +116,13 @@ impl FileSystem {
         Self { tell, ..self }
     }
 
+    /// The same file system, which takes at most `bytes` of memory for files while it makes them.
+    #[must_use]
+    pub fn with_memory(self, bytes: u64) -> Self {
+        let view = self.view.with_memory(bytes);
+        Self { view, ..self }
+    }
+
     /// How long a name may be cached.
     pub fn ttl(&self) -> Duration {
         self.ttl

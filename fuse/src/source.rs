@@ -13,9 +13,6 @@ use crate::args::Args;
 use crate::filesystem::FileSystem;
 use crate::logging::print;
 
-/// The cache of decoded tiles and parts of files, in bytes.
-const CACHE_BYTES: u64 = 256 << 20;
-
 /// Opens the source that the arguments name.
 ///
 /// # Errors
@@ -28,14 +25,16 @@ pub fn open(args: &Args) -> Result<FileSystem> {
     let key = args.options.key_file.as_deref().map(key).transpose()?;
     let cannot = || format!("cannot mount {}", args.source);
     let mut source = Source::at_url(&args.source, OpenOptions { window, key }).with_context(cannot)?;
-    source.context.cache = Arc::new(Cache::keeping_tiles(CACHE_BYTES));
+    // Half is for what is kept, and half for files that are being made.
+    let share = args.options.cache_size / 2;
+    source.context.cache = Arc::new(Cache::keeping_tiles(share));
     if args.options.at.is_some() {
         warn_if_nothing_was_written(&source);
     }
     let writing = &args.options.writing;
     writing.check(&args.source, args.options.at.is_some())?;
     let files = FileSystem::new(source, args.options.ttl).with_context(cannot)?;
-    Ok(writing.apply(files))
+    Ok(writing.apply(files.with_memory(share)))
 }
 
 /// Warns if the source is an array that was first written after the time of the mount. Such a mount looks like that of an
