@@ -39,7 +39,7 @@ pub fn unknown(kind: &str, name: &str, known: &[impl AsRef<str>]) -> String {
 }
 
 /// The name that takes the fewest edits, if these are at most a third of its characters. Case does not count.
-fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = name.to_lowercase();
     let edits = |k: &str| strsim::osa_distance(&wanted, &k.to_lowercase());
     // A name that is long beyond all others is no misspelling, and comparing it would take time.

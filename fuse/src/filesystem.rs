@@ -454,10 +454,10 @@ fn attributes(ino: u64, node: &Node) -> Attributes {
     };
     // Archivers treat a file of 0 blocks as a hole and write zeros without reading it. So generated files count their
     // size.
-    let in_store = if node.stored_bytes == 0 {
-        size
-    } else {
-        node.stored_bytes
+    let in_store = match node.stored_bytes {
+        _ if node.counted_elsewhere => 1,
+        0 => size,
+        stored => stored,
     };
     let blocks = in_store.div_ceil(512);
     Attributes {

@@ -20,6 +20,14 @@ pub(super) fn metadata(entries: &BTreeMap<String, MetaValue>) -> String {
     pretty(&Value::Object(object))
 }
 
+/// The contents of the file of a metadata key: text as it is, other values as JSON.
+pub(super) fn metadata_file(value: &MetaValue) -> String {
+    match meta_value(value) {
+        Value::String(text) => text,
+        value => pretty(&value),
+    }
+}
+
 /// A metadata entry as one JSON value or a list.
 pub(super) fn meta_value(value: &MetaValue) -> Value {
     let t = value.datatype;

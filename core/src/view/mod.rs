@@ -9,12 +9,13 @@
 //! slices/temp@0:100,5:20.npy the attribute temp of the rows 0 to 99 and the columns 5 to 19
 //! slices/all.csv             everything; also .json, .arrow, .bin, .png
 //! tiles/temp/0/3.npy         one tile of a dense array
+//! thumb.png  metadata/KEY    a small image, and a file for each metadata key
 //! at/2026-03-01/             the same tree as of a time; the times of writes are listed as links
 //! fragments/                 what each write added
 //! zarr/                      a dense array as Zarr v3
 //! ```
 //!
-//! Any slice has a name and an exact size, but listings are finite: only `README.md` is listed in `slices`. A group or
+//! Any slice has a name and an exact size, but listings are finite: only small whole attributes are listed in `slices`. A group or
 //! a folder of arrays is a folder with one such tree for each array.
 
 mod attributes;
@@ -25,6 +26,7 @@ pub(crate) mod encode;
 mod file_names;
 mod fill;
 mod folder;
+mod listed;
 mod markdown;
 mod members;
 mod missing;

@@ -20,6 +20,9 @@ pub struct Node {
     pub kind: NodeKind,
     /// Approximate bytes of its cells in the store; 0 for generated files.
     pub stored_bytes: u64,
+    /// Whether other files have the same stored bytes, so that sums should leave it out: the bytes of a dense array count
+    /// in `tiles`.
+    pub counted_elsewhere: bool,
     /// Facts by name, such as shape and type.
     pub facts: Vec<(&'static str, String)>,
     pub(super) content: Content,
@@ -121,6 +124,7 @@ impl Node {
             modified_ms,
             kind: NodeKind::Dir,
             stored_bytes: 0,
+            counted_elsewhere: false,
             facts: Vec::new(),
             content: Content::Dir,
         }
@@ -131,6 +135,14 @@ impl Node {
             kind: NodeKind::Link,
             content: Content::Link(target),
             ..Self::dir(path, modified_ms)
+        }
+    }
+
+    /// A node whose stored bytes other files have too.
+    pub(super) fn counted_elsewhere(self) -> Self {
+        Self {
+            counted_elsewhere: true,
+            ..self
         }
     }
 
@@ -151,6 +163,7 @@ impl Node {
                 size: text.len() as u64,
             },
             stored_bytes: 0,
+            counted_elsewhere: false,
             facts: Vec::new(),
             content: Content::Text(text),
         }

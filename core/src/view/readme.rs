@@ -66,7 +66,7 @@ pub(super) fn array_readme(name: &str, array: &Array, at_now: bool) -> String {
     if schema.attributes.iter().any(|a| a.enumeration.is_some()) {
         out.push_str("\nA type with `of NAME` is an enumeration; `schema.json` lists its values. npy, bin and zarr contain the indices; csv, json and arrow contain the values.\n");
     }
-    out.push_str("\n- `schema.json`, `metadata.json`, `fragments/`: the schema, metadata and fragments of the array\n");
+    out.push_str("\n- `schema.json`, `metadata.json`, `metadata/KEY`, `fragments/`: the schema, metadata and fragments of the array\n");
     let ending = all_data(schema).1.extension();
     let _ = writeln!(
         out,
@@ -162,7 +162,7 @@ fn all_data(schema: &Schema) -> (Option<Vec<String>>, Format) {
 /// The README of `slices/`, with examples that fit the array.
 pub(super) fn slices_readme(snapshot: &Snapshot) -> String {
     let mut out = String::from(
-        "# Slices\n\nOpen any file by its name; this folder does not list them. A name is a selection and a format:\n\n",
+        "# Slices\n\nOpen any file by its name; this folder lists only the files of small attributes. A name is a selection and a format:\n\n",
     );
     for name in samples(snapshot) {
         let _ = writeln!(out, "    {name}");

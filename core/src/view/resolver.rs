@@ -22,8 +22,8 @@ use super::slice::Slice;
 use super::snapshot::{Snapshot, hash};
 use super::tiles::Tiles;
 use super::tree::{self, Past, ViewPath};
-use super::{documents, options, readme, zarr};
-use crate::array::{Array, Group, ObjectType, OpenOptions, Window, object_type};
+use super::{documents, listed, options, readme, zarr};
+use crate::array::{Array, Fragment, Group, ObjectType, OpenOptions, Window, object_type};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::format::enumeration::Enumeration;
@@ -81,6 +81,8 @@ pub struct View {
     /// Held while the store is invalidated; other lookups wait for it.
     renewing: futures_util::lock::Mutex<()>,
     contents: Contents,
+    /// The largest slice that is listed, in bytes.
+    list_max: u64,
     /// The numbers of cells of sparse slices and the sizes of files, by id.
     known: Mutex<HashMap<u64, u64>>,
 }
@@ -113,8 +115,16 @@ impl View {
             renewing: futures_util::lock::Mutex::default(),
             source,
             contents,
+            list_max: listed::LIST_MAX,
             known: Mutex::default(),
         }
+    }
+
+    /// Lists the files of whole attributes in `slices` if they are at most this large. The default is 64 MiB; 0 lists none.
+    #[must_use]
+    pub const fn with_list_max(mut self, bytes: u64) -> Self {
+        self.list_max = bytes;
+        self
     }
 
     /// Creates a view of an open array. Until [`View::refresh`], later writes and vacuums do not affect it. Names with
@@ -205,11 +215,40 @@ impl View {
                 sort_by(&mut names, |a, b| a.name.cmp(&b.name));
                 Ok(names)
             }
-            Some(Found::InArray(array, place, _, now)) => tree::list(&array.array, &place, now),
+            Some(Found::InArray(array, place, _, now)) => self.list_in_array(&array, &place, now).await,
             Some(Found::FolderText(..) | Found::Link(..)) | None => {
                 Err(Error::not_found(path, "the view has no folder with this name"))
             }
         }
+    }
+
+    async fn list_in_array(&self, snapshot: &Snapshot, place: &ViewPath<'_>, now: bool) -> Result<Vec<DirEntry>> {
+        let array = &snapshot.array;
+        let mut names = match place {
+            ViewPath::Slices => {
+                let files = listed::whole_attributes(snapshot, self.list_max);
+                let files = files.into_iter().map(DirEntry::file);
+                return Ok(std::iter::once(DirEntry::file("README.md")).chain(files).collect());
+            }
+            ViewPath::MetadataKeys => {
+                let metadata = array.metadata().await?;
+                let files = listed::metadata_files(&metadata).into_iter();
+                return Ok(files.map(|(name, _)| DirEntry::file(name)).collect());
+            }
+            ViewPath::Overviews => {
+                let found = listed::overviews(&array.metadata().await?, array.path()).into_iter();
+                return Ok(found.map(|(factor, _)| DirEntry::dir(factor.to_string())).collect());
+            }
+            place => tree::list(array, place, now)?,
+        };
+        if *place == ViewPath::Root {
+            if now && !listed::overviews(&array.metadata().await?, array.path()).is_empty() {
+                names.push(DirEntry::dir("overview"));
+            }
+            names.extend(listed::thumbnail(snapshot).map(|_| DirEntry::file("thumb.png")));
+            sort_by(&mut names, |a, b| a.name.cmp(&b.name));
+        }
+        Ok(names)
     }
 
     /// Reads a byte range of a file, cut off at its end.
@@ -288,9 +327,23 @@ impl View {
                 }
             }
         };
+        if let (true, ["overview", factor, rest @ ..]) = (now, parts) {
+            let overviews = listed::overviews(&array.array.metadata().await?, array.array.path());
+            let found = overviews.into_iter().find(|(f, _)| f.to_string() == *factor);
+            let Some((_, path)) = found else { return Ok(None) };
+            let window = self.seen().window;
+            return match &*self.object(&path, window).await? {
+                Object::Array(overview) => {
+                    let place = tree::place(rest, overview.array.schema())?;
+                    let place = place.filter(|p| !only_now(p));
+                    Ok(place.map(|p| Found::InArray(overview.clone(), p, "overview", false)))
+                }
+                Object::Folder(_) => Ok(None),
+            };
+        }
         let place = tree::place(parts, array.array.schema())?;
         Ok(place
-            .filter(|p| now || !matches!(p, ViewPath::Times | ViewPath::Since))
+            .filter(|p| now || !only_now(p))
             .map(|p| Found::InArray(array, p, name, now)))
     }
 
@@ -372,7 +425,10 @@ impl View {
             ViewPath::Metadata => text(documents::metadata(&array.metadata().await?)),
             ViewPath::SlicesReadme => text(readme::slices_readme(snapshot)),
             ViewPath::Fragment(name) => {
-                let found = array.fragments().iter().find(|f| f.name == *name);
+                let is_named = |f: &&Arc<Fragment>| {
+                    name.strip_suffix(".json") == Some(&*f.name) || listed::fragment_file(f) == *name
+                };
+                let found = array.fragments().iter().find(is_named);
                 found.and_then(|f| text(documents::fragment(f, &f.schema)))
             }
             ViewPath::Zarr | ViewPath::ZarrArray(_) => Some(Node::dir(path, modified)),
@@ -404,6 +460,18 @@ impl View {
                 let slice = Slice::new(snapshot, tiles.selection(attribute, tile), Format::Npy)?;
                 Some(self.slice_node(slice).await?)
             }
+            ViewPath::MetadataKeys | ViewPath::Overviews => Some(Node::dir(path, modified)),
+            ViewPath::MetadataKey(name) => {
+                let metadata = array.metadata().await?;
+                let mut files = listed::metadata_files(&metadata).into_iter();
+                files
+                    .find(|(file, _)| file == name)
+                    .and_then(|(_, value)| text(documents::metadata_file(value)))
+            }
+            ViewPath::Thumbnail => match listed::thumbnail(snapshot) {
+                Some(slice) => Some(self.slice_node(slice).await?.counted_elsewhere()),
+                None => None,
+            },
             ViewPath::Slice(text, ending) => {
                 let format = Format::from_extension(ending)?;
                 let (text, options) = options::split(text)?;
@@ -412,7 +480,9 @@ impl View {
                     array.check_condition(condition).await?;
                 }
                 let slice = Slice::with_options(snapshot, selection, format, options)?;
-                Some(self.slice_node(slice).await?)
+                let is_dense = slice.is_dense();
+                let node = self.slice_node(slice).await?;
+                Some(if is_dense { node.counted_elsewhere() } else { node })
             }
         })
     }
@@ -441,6 +511,7 @@ impl View {
             modified_ms: slice.snapshot.modified_ms,
             kind: NodeKind::File { size },
             stored_bytes: slice.stored_bytes(),
+            counted_elsewhere: false,
             facts: slice.facts(),
             content,
         })
@@ -471,6 +542,11 @@ impl View {
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a folder exists only in the tree of an array as of now.
+const fn only_now(place: &ViewPath<'_>) -> bool {
+    matches!(place, ViewPath::Times | ViewPath::Since | ViewPath::Overviews)
 }
 
 async fn enumerations(array: &Array) -> Result<Vec<Enumeration>> {

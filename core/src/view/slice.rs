@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::encode::{Colors, Conversion, Converted, Encode, Format, Frame};
+use super::listed;
 use super::options::Options;
 use super::selection::{Axis, Selection, shown_name};
 use super::snapshot::{Snapshot, hash};
@@ -350,7 +351,9 @@ impl Slice {
         let bytes: u128 = fragments.iter().map(|f| u128::from(f.bytes)).sum();
         let cells: u128 = fragments.iter().map(|f| u128::from(f.cells)).sum();
         let here = u128::from(self.frame.cells().unwrap_or(u64::MAX)).min(cells);
-        u64::try_from(bytes * here / cells.max(1)).unwrap_or(u64::MAX)
+        let (part, all) = listed::share(self.array().schema(), &self.fields);
+        let here = bytes * here / cells.max(1) * u128::from(part) / u128::from(all);
+        u64::try_from(here).unwrap_or(u64::MAX)
     }
 
     /// Facts about the slice, shown as extended attributes of the file.

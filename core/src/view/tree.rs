@@ -2,11 +2,14 @@
 //!
 //! ```text
 //! README.md  schema.json  metadata.json
-//! slices/    README.md; any selection with a format resolves, none is listed
+//! thumb.png  a small image of a dense array (if it has at least two dimensions)
+//! metadata/  a file per key
+//! slices/    README.md; any selection with a format resolves, and small whole attributes are listed
 //! tiles/     <attribute>/<i>/<j>.npy, one file per space tile with data (dense arrays)
-//! at/        one link per write or delete; any time resolves, and so do `latest`, `latest-1`, …
+//! at/        one link per write or delete, and `latest`; any time resolves, and so do `latest-1`, …
 //! since/     nothing is listed; `T0..T1` resolves to the writes between two times
-//! fragments/ <name>.json
+//! fragments/ <time>_<random part of the name>.json; `<name>.json` resolves too
+//! overview/  <factor>/, the trees of the array's overviews (if it has any)
 //! zarr/      the array as a Zarr v3 hierarchy (dense arrays)
 //! ```
 //!
@@ -16,6 +19,7 @@
 use std::cmp::Ordering;
 
 use super::file_names::file_names;
+use super::listed::fragment_file;
 use super::members::{self, Member};
 use super::node::DirEntry;
 use super::selection::shown_name;
@@ -27,6 +31,10 @@ use crate::datatype::Datatype;
 use crate::error::{Error, Result};
 use crate::format::schema::Schema;
 use crate::sort::sort_by;
+use crate::suggest;
+
+/// The name of the last write in `at`.
+const LATEST: &str = "latest";
 
 /// The meaning of a path below an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +43,11 @@ pub(super) enum ViewPath<'a> {
     Readme,
     Schema,
     Metadata,
+    /// A folder with a file for each metadata key.
+    MetadataKeys,
+    MetadataKey(&'a str),
+    Thumbnail,
+    Overviews,
     Slices,
     SlicesReadme,
     /// A selection and a file extension.
@@ -66,6 +79,10 @@ pub(super) fn place<'a>(parts: &[&'a str], schema: &Schema) -> Result<Option<Vie
         ["README.md"] => ViewPath::Readme,
         ["schema.json"] => ViewPath::Schema,
         ["metadata.json"] => ViewPath::Metadata,
+        ["metadata"] => ViewPath::MetadataKeys,
+        ["metadata", name] => ViewPath::MetadataKey(name),
+        ["thumb.png"] => ViewPath::Thumbnail,
+        ["overview"] => ViewPath::Overviews,
         ["slices"] => ViewPath::Slices,
         ["slices", "README.md"] => ViewPath::SlicesReadme,
         // These are not failed selections.
@@ -83,13 +100,33 @@ pub(super) fn place<'a>(parts: &[&'a str], schema: &Schema) -> Result<Option<Vie
         ["at"] => ViewPath::Times,
         ["since"] => ViewPath::Since,
         ["fragments"] => ViewPath::Fragments,
-        ["fragments", name] => match name.strip_suffix(".json") {
-            Some(name) => ViewPath::Fragment(name),
-            None => return Ok(None),
-        },
+        ["fragments", name] if name.ends_with(".json") => ViewPath::Fragment(name),
         ["zarr", ref rest @ ..] if schema.is_dense() => return Ok(zarr_place(rest, schema)),
+        [name] => return unknown(name),
         _ => return Ok(None),
     }))
+}
+
+/// `None`, or an error if the name is close to one of a listing. Programs also probe names, which are no mistakes.
+fn unknown<'a>(name: &str) -> Result<Option<ViewPath<'a>>> {
+    let known = [
+        "README.md",
+        "at",
+        "fragments",
+        "metadata",
+        "metadata.json",
+        "overview",
+        "schema.json",
+        "since",
+        "slices",
+        "thumb.png",
+        "tiles",
+        "zarr",
+    ];
+    if name.starts_with('.') || known.contains(&name) || suggest::closest(name, known.into_iter()).is_none() {
+        return Ok(None);
+    }
+    Err(Error::invalid(suggest::unknown("name", name, &known)))
 }
 
 /// Whether a name is one that programs probe, such as `.git` or `all.npy~`. Selections may also start with a dot.
@@ -176,6 +213,7 @@ pub(super) fn list(array: &Array, place: &ViewPath<'_>, at_now: bool) -> Result<
             }
             names.extend([
                 DirEntry::dir("fragments"),
+                DirEntry::dir("metadata"),
                 DirEntry::file("metadata.json"),
                 DirEntry::file("schema.json"),
             ]);
@@ -191,7 +229,6 @@ pub(super) fn list(array: &Array, place: &ViewPath<'_>, at_now: bool) -> Result<
             }
             names
         }
-        ViewPath::Slices => vec![DirEntry::file("README.md")],
         ViewPath::Since => Vec::new(),
         ViewPath::Tiles => tiled_attributes(schema)
             .map(|(shown, _)| DirEntry::dir(shown))
@@ -211,16 +248,17 @@ pub(super) fn list(array: &Array, place: &ViewPath<'_>, at_now: bool) -> Result<
             }
             tiles.next(prefix)?.into_iter().map(name).collect()
         }
-        ViewPath::Times => array
-            .times()
-            .into_iter()
-            .map(|t| DirEntry::link(time_name(t)))
-            .collect(),
+        ViewPath::Times => {
+            let times = array.times();
+            let latest = times.last().map(|_| DirEntry::link(LATEST));
+            let times = times.into_iter().map(|t| DirEntry::link(time_name(t)));
+            times.chain(latest).collect()
+        }
         ViewPath::Fragments => {
             let mut names: Vec<_> = array
                 .fragments()
                 .iter()
-                .map(|f| DirEntry::file(format!("{}.json", f.name)))
+                .map(|f| DirEntry::file(fragment_file(f)))
                 .collect();
             sort_by(&mut names, |a, b| a.name.cmp(&b.name));
             names
@@ -260,6 +298,9 @@ fn time_name(ms: u64) -> String {
 /// The target of a listed name in `at`, which is a link to a name that is not listed; `None` for other paths.
 pub(super) fn link_target(parts: &[&str], times: &[u64]) -> Option<String> {
     let ["at", name] = parts else { return None };
+    if *name == LATEST {
+        return times.last().map(|time| calendar::format_milliseconds(*time));
+    }
     let time = time(name).ok()?;
     let is_listed = times.binary_search(&time).is_ok() && time_name(time) == *name;
     is_listed.then(|| calendar::format_milliseconds(time))
@@ -327,7 +368,7 @@ fn nth_last(array: &Array, name: &str, back: usize) -> Result<u64> {
 
 /// Parses `latest` as 0 and `latest-N` as N, the number of writes before the last one.
 fn back(name: &str) -> Option<usize> {
-    match name.strip_prefix("latest")? {
+    match name.strip_prefix(LATEST)? {
         "" => Some(0),
         rest => rest.strip_prefix('-')?.parse().ok(),
     }
@@ -378,7 +419,7 @@ mod tests {
         check("", Some(ViewPath::Root));
         check("schema.json", Some(ViewPath::Schema));
         check("slices/README.md", Some(ViewPath::SlicesReadme));
-        check("fragments/__1_1_a_22.json", Some(ViewPath::Fragment("__1_1_a_22")));
+        check("fragments/__1_1_a_22.json", Some(ViewPath::Fragment("__1_1_a_22.json")));
         check("fragments/__1_1_a_22", None);
         check("nothing", None);
         check("README.md/x", None);

@@ -4,6 +4,7 @@
 
 mod groups;
 mod jumps;
+mod listings;
 mod offers;
 mod options;
 #[cfg(not(target_family = "wasm"))]
@@ -208,19 +209,24 @@ fn folders_and_their_names() {
         "README.md",
         "at",
         "fragments",
+        "metadata",
         "metadata.json",
         "schema.json",
         "since",
         "slices",
+        "thumb.png",
         "tiles",
         "zarr",
     ];
     assert_eq!(names(&view, "grids/dense"), array);
     assert_eq!(
         names(&view, "grids/dense/at"),
-        ["1970-01-01T00:00:01.000Z", "1970-01-01T00:00:02.000Z"]
+        ["1970-01-01T00:00:01.000Z", "1970-01-01T00:00:02.000Z", "latest"]
     );
-    assert_eq!(names(&view, "grids/dense/slices"), ["README.md"]);
+    assert_eq!(
+        names(&view, "grids/dense/slices"),
+        ["README.md", "v@all.npy", "pair@all.npy"]
+    );
     assert_eq!(
         names(&view, "grids/dense/tiles/v/5"),
         ["0.npy", "1.npy", "2.npy", "3.npy"]
@@ -231,6 +237,7 @@ fn folders_and_their_names() {
             "README.md",
             "at",
             "fragments",
+            "metadata",
             "metadata.json",
             "schema.json",
             "since",

@@ -41,6 +41,7 @@ pub(super) async fn node(snapshot: &Snapshot, chunk: ZarrChunk) -> Result<Node> 
         modified_ms: snapshot.modified_ms,
         kind: NodeKind::File { size },
         stored_bytes,
+        counted_elsewhere: true,
         facts,
         content,
     })

@@ -1,0 +1,149 @@
+//! The names that listings offer besides the fixed ones: whole attributes, a thumbnail, metadata, overviews. Does no I/O.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::encode::Format;
+use super::file_names::file_names;
+use super::selection::{Axis, Selection};
+use super::slice::Slice;
+use super::snapshot::Snapshot;
+use crate::array::Fragment;
+use crate::calendar;
+use crate::datatype::{CellCount, Datatype};
+use crate::format::metadata::MetaValue;
+use crate::format::schema::Schema;
+use crate::scalar::{Scalar, ScalarRange};
+use crate::vfs::path_within;
+
+/// The default of the largest listed slice, in bytes.
+pub(super) const LIST_MAX: u64 = 64 << 20;
+/// The largest side of a thumbnail in pixels.
+const THUMB_SIDE: u64 = 256;
+/// The most cells that a thumbnail samples from.
+const THUMB_CELLS_MAX: u64 = 1 << 24;
+/// The metadata key that lists the overviews of an array.
+const OVERVIEWS: &str = "overviews";
+
+/// The names in `slices/` of whole attributes whose files are at most `bytes_max` bytes.
+pub(super) fn whole_attributes(snapshot: &Snapshot, bytes_max: u64) -> Vec<String> {
+    let schema = snapshot.array.schema();
+    let written = snapshot.array.non_empty_domain();
+    if written.is_none() {
+        return Vec::new();
+    }
+    let cells = snapshot.array.fragments().iter().map(|f| f.cells);
+    let cells = cells.fold(0, u64::saturating_add);
+    let fixed = schema.attributes.iter().filter(|a| !a.cell.is_var());
+    let named = fixed.filter_map(|a| {
+        let selection = Selection {
+            attributes: Some(vec![a.name.clone()]),
+            ..Selection::all(schema, written.as_deref())
+        };
+        let name = format!("{}all.{}", selection.names(schema), Format::Npy.extension());
+        let slice = Slice::new(snapshot, selection, Format::Npy).ok()?;
+        // A sparse array has at most the cells of all fragments.
+        let slice = if schema.is_dense() {
+            slice
+        } else {
+            slice.with_cells(cells)
+        };
+        let size = slice.encoder().ok()?.size()?;
+        (size <= bytes_max).then_some(name)
+    });
+    named.collect()
+}
+
+/// A small image of the first attribute that can be shown, along the last two dimensions at the first written
+/// coordinate of the others; `None` if there is none, or if it would sample from too many cells.
+pub(super) fn thumbnail(snapshot: &Snapshot) -> Option<Slice> {
+    let schema = snapshot.array.schema();
+    let written = snapshot.array.non_empty_domain()?;
+    let before = schema.dimensions.len().checked_sub(2).filter(|_| schema.is_dense())?;
+    let all = Selection::all(schema, Some(&written));
+    let cells = all.axes.iter().skip(before).map(Axis::len);
+    let cells = cells.fold(Some(1_u64), |n, length| n?.checked_mul(length?));
+    cells.filter(|n| (1..=THUMB_CELLS_MAX).contains(n))?;
+    let axes = all.axes.iter().enumerate().zip(&schema.dimensions);
+    let axes = axes.map(|((i, axis), d)| sampled(axis, d.datatype, i < before));
+    let axes: Vec<Axis> = axes.collect::<Option<_>>()?;
+    schema.attributes.iter().find_map(|a| {
+        let selection = Selection {
+            attributes: Some(vec![a.name.clone()]),
+            axes: axes.clone(),
+        };
+        Slice::new(snapshot, selection, Format::Png).ok()
+    })
+}
+
+/// The first coordinate of an axis, or at most [`THUMB_SIDE`] coordinates at equal distances.
+fn sampled(axis: &Axis, datatype: Datatype, single: bool) -> Option<Axis> {
+    let range = axis.range.as_ref()?;
+    let step = axis.len()?.div_ceil(THUMB_SIDE).max(1);
+    let (lo, hi) = (range.lo.as_i128()?, range.hi.as_i128()?);
+    let last = if single { lo } else { hi - (hi - lo) % i128::from(step) };
+    Some(Axis {
+        range: Some(ScalarRange {
+            lo: range.lo.clone(),
+            hi: Scalar::from_i128(datatype, last)?,
+        }),
+        step: if single { 1 } else { step },
+        single,
+    })
+}
+
+/// The file of each metadata key in `metadata/`.
+pub(super) fn metadata_files(metadata: &BTreeMap<String, MetaValue>) -> Vec<(String, &MetaValue)> {
+    let keys: Vec<&str> = metadata.keys().map(String::as_str).collect();
+    file_names(&keys).into_iter().zip(metadata.values()).collect()
+}
+
+/// The overviews of an array by factor, with their paths in the store. `hyperslab overviews` lists them in the metadata.
+pub(super) fn overviews(metadata: &BTreeMap<String, MetaValue>, array: &str) -> Vec<(u64, String)> {
+    let list = metadata
+        .get(OVERVIEWS)
+        .and_then(|v| serde_json::from_slice(&v.data).ok());
+    let list: Vec<Value> = list.unwrap_or_default();
+    let one = |entry: &Value| {
+        let factor = entry.get("factor")?.as_u64()?;
+        let (mut folders, path) = (array.trim_matches('/'), entry.get("path")?.as_str()?);
+        let mut rest = path;
+        while let Some(below) = rest.strip_prefix("../") {
+            folders = folders.rsplit_once('/').map_or("", |(parent, _)| parent);
+            rest = below;
+        }
+        let path = path_within("/", &format!("/{folders}/{rest}"))?;
+        Some((factor, path))
+    };
+    let mut found: Vec<(u64, String)> = list.iter().filter_map(one).collect();
+    found.sort_unstable();
+    found.dedup_by_key(|(factor, _)| *factor);
+    found
+}
+
+/// The name of a fragment's file: the time or period of its writes, and its own random part.
+pub(super) fn fragment_file(f: &Fragment) -> String {
+    let time = |ms: u64| match i64::try_from(ms) {
+        Ok(ms) => calendar::format(ms, Datatype::DatetimeMs) + "Z",
+        Err(_) => format!("{ms}ms"),
+    };
+    let period = if f.start_ms == f.end_ms {
+        time(f.end_ms)
+    } else {
+        format!("{}..{}", time(f.start_ms), time(f.end_ms))
+    };
+    let random = f.name.split('_').max_by_key(|part| part.len()).unwrap_or_default();
+    format!("{period}_{random}.json")
+}
+
+/// The share of the selected fields in the bytes of all fields, as a fraction. Variable-length cells count 16 bytes.
+pub(super) fn share(schema: &Schema, fields: &[String]) -> (u64, u64) {
+    let bytes = |cell: CellCount, t: Datatype| cell.cell_bytes(t).unwrap_or(16) as u64;
+    let attributes = schema.attributes.iter().map(|a| (&a.name, bytes(a.cell, a.datatype)));
+    let stored = schema.dimensions.iter().filter(|_| !schema.is_dense());
+    let dimensions = stored.map(|d| (&d.name, bytes(d.cell, d.datatype)));
+    let all: Vec<(&String, u64)> = attributes.chain(dimensions).collect();
+    let sum = |chosen: &dyn Fn(&String) -> bool| all.iter().filter(|(n, _)| chosen(n)).map(|(_, b)| *b).sum::<u64>();
+    (sum(&|name| fields.contains(name)), sum(&|_| true).max(1))
+}
