@@ -163,8 +163,9 @@ export class Group {
     if (relative) return { store: this.store, path: uri };
     const root = urlOf(this.store).replace(/\/$/, "");
     if (root && uri.startsWith(`${root}/`)) return { store: this.store, path: uri.slice(root.length + 1).replace(/\/$/, "") };
+    if (!(this.store instanceof HttpStore)) return { store: storeOf(uri), path: "" };
     // A group on the web must not make a program read local files.
-    if (/^https?:/.test(uri) || !(this.store instanceof HttpStore)) return { store: storeOf(uri), path: "" };
+    if (/^https?:/.test(uri)) return { store: this.store.at(uri), path: "" };
     throw new HyperslabError("Unsupported", `the member '${name}' is at ${uri}, which cannot be read from here; open its https URL`);
   }
 }

@@ -48,7 +48,7 @@ export interface HttpOptions {
    * add. It gets the URL of the file or the listing, which errors and `onRequest` show.
    */
   sign?: (url: string, request: RequestToSign) => Signature | Promise<Signature>;
-  /** Headers of every request. Most headers cause a CORS preflight if the server is of another origin. */
+  /** Headers of every request, also for members of groups elsewhere on the same origin. Most headers cause a CORS preflight if the server is of another origin. */
   headers?: Record<string, string>;
   /**
    * How files are found.
@@ -265,6 +265,11 @@ export class HttpStore implements Store {
     const page = answer && readPage(bucket, new TextDecoder().decode(answer.body));
     if (!page) throw this.unlisted("it has no __manifest.json, and the bucket did not return a listing");
     return page;
+  }
+
+  /** The store at another URL. It has the options of this one only if it is of the same origin, which may see its headers. @internal */
+  at(url: string): HttpStore {
+    return new HttpStore(url, absolute(url).origin === new URL(this.url).origin ? this.options : {});
   }
 
   /** The URL without secrets. @internal */

@@ -1,7 +1,7 @@
 // Groups: members, metadata, and trees.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { create, createGroup, get, HttpStore, kindOf, MemoryStore, open, put, putMembers, putMeta } from "hyperslab";
+import { copy, create, createGroup, get, HttpStore, kindOf, MemoryStore, open, put, putMembers, putMeta } from "hyperslab";
 import { serve } from "./serve.mjs";
 
 const store = new MemoryStore();
@@ -90,6 +90,23 @@ test("a group that is reached twice is shown once", async () => {
   assert.deepEqual([a.members?.length, b.problem], [2, "its members are shown elsewhere in the tree"]);
 });
 
+test("members elsewhere on the same origin are read with the headers and the signature of the group's store", async () => {
+  const apart = new MemoryStore();
+  const { url, close } = await serve(apart);
+  await copy(store, apart, { path: "one" });
+  await writeGroup(apart, "group", { near: `${url}/one`, inner: { kind: "group", uri: `${url}/other` } });
+  await writeGroup(apart, "other", { near: `${url}/one` });
+  const seen = [];
+  const fetch = (request) => (seen.push([request.headers.get("X-Token"), request.headers.get("X-Signed")]), globalThis.fetch(request));
+  const group = await open(new HttpStore(`${url}/group`, { headers: { "X-Token": "secret" }, sign: () => ({ "X-Signed": "yes" }), fetch }), { kind: "group" });
+  const before = seen.length;
+  for (const place of [group, await group.open("inner", { kind: "group" })]) assert.deepEqual([...(await get(await place.open("near"))).data], [1, 2, 3, 3]);
+  assert.equal((await group.tree()).members[0].members[0].kind, "array");
+  await close();
+  assert.ok(seen.length > before);
+  assert.ok(seen.every(([token, signed]) => token === "secret" && signed === "yes"), JSON.stringify(seen));
+});
+
 test("headers of a store are not sent to other hosts", async () => {
   const seen = [];
   const other = await serve(store);
@@ -97,14 +114,17 @@ test("headers of a store are not sent to other hosts", async () => {
   await writeGroup(group, "", { far: `${other.url}/one` });
   const near = await serve(group);
   const own = globalThis.fetch;
+  const signed = [];
   globalThis.fetch = (request) => (seen.push([new URL(request.url).origin, request.headers.get("X-Token")]), own(request));
+  const sign = (url) => (signed.push(new URL(url).origin), {});
   try {
-    const opened = await open(new HttpStore(near.url, { headers: { "X-Token": "secret" } }), { kind: "group" });
+    const opened = await open(new HttpStore(near.url, { headers: { "X-Token": "secret" }, sign }), { kind: "group" });
     assert.deepEqual([...(await get(await opened.open("far"))).data], [1, 2, 3, 3]);
   } finally {
     globalThis.fetch = own;
     await Promise.all([near.close(), other.close()]);
   }
+  assert.deepEqual(new Set(signed), new Set([near.url]));
   assert.ok(seen.some(([origin]) => origin === other.url), "the other host was asked");
   assert.ok(seen.every(([origin, token]) => (origin === near.url) === (token === "secret")), JSON.stringify(seen));
 });
