@@ -1,4 +1,5 @@
 // Loads the engine when it is first needed, and its parts when they are.
+import { onAbort } from "./abort.js";
 import start, { codecsLoaded, partNeeds, type InitOutput } from "./core.js";
 import { compiled, fileOf, located } from "./compile.js";
 import { HyperslabError, type ErrorCode } from "./errors.js";
@@ -145,9 +146,7 @@ export async function call<T>(signal: AbortSignal | undefined, work: (aborted?: 
     signal.throwIfAborted();
     let stop = () => {};
     const aborted = new Promise<never>((_, reject) => {
-      const listener = () => reject(signal.reason);
-      signal.addEventListener("abort", listener, { once: true });
-      stop = () => signal.removeEventListener("abort", listener);
+      stop = onAbort(signal, () => reject(signal.reason));
     });
     return await Promise.race([begun(aborted), aborted]).finally(stop);
   } catch (error) {

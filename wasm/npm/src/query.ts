@@ -1,4 +1,5 @@
 // Reads cells: of sparse arrays, or of dense arrays with their coordinates.
+import { onAbort } from "./abort.js";
 import { check } from "./arguments.js";
 import type { TileArray, CallOptions } from "./array.js";
 import { readerOf } from "./bridge.js";
@@ -116,7 +117,7 @@ export class Query<F extends object = Fields> implements AsyncIterable<Columns<F
     const batches = await this.start(batchBytes);
     const left = new AbortController();
     const stop = () => left.abort(signal?.reason);
-    signal?.addEventListener("abort", stop, { once: true });
+    const end = signal && onAbort(signal, stop);
     if (signal?.aborted) stop();
     const ahead = () => {
       const next = call(left.signal, (aborted) => batches.next(aborted)) as Promise<RawResult | undefined>;
@@ -133,7 +134,7 @@ export class Query<F extends object = Fields> implements AsyncIterable<Columns<F
         yield missing < 0 ? firstCells(batch, batch.cells + missing) : batch;
       }
     } finally {
-      signal?.removeEventListener("abort", stop);
+      end?.();
       left.abort();
       // The engine may be at work on the next batch.
       await next?.catch(() => {});

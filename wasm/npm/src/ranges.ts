@@ -1,4 +1,5 @@
 // A cache of byte ranges, requests in flight, and the merging of ranges.
+import { onAbort } from "./abort.js";
 
 /** An LRU cache of byte ranges, with a size limit in bytes. */
 export class RangeCache {
@@ -83,9 +84,8 @@ export class SingleFlight<T> {
 
 function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    const stop = () => reject(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+    const stop = onAbort(signal, () => reject(signal.reason));
+    promise.then(resolve, reject).finally(stop);
   });
 }
 

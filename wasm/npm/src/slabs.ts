@@ -1,5 +1,6 @@
 // Cuts large reads of dense arrays into slabs of whole tiles, which are read a few at a time: memory stays low, the
 // network and the processor work at the same time, and a page can draw what is there.
+import { onAbort } from "./abort.js";
 import type { TileArray } from "./array.js";
 import { axesOf, slice, type AxisSelection, type Selection } from "./select.js";
 import { arrayOf } from "./values.js";
@@ -109,7 +110,7 @@ export function spanOf(given: AxisSelection, { type, domain }: TileArray["dims"]
 export async function fewAtOnce<T, R>(items: readonly T[], signal: AbortSignal | undefined, work: (item: T, signal: AbortSignal) => Promise<R>): Promise<R[]> {
   const controller = new AbortController();
   const stop = () => controller.abort(signal?.reason);
-  signal?.addEventListener("abort", stop, { once: true });
+  const end = signal && onAbort(signal, stop);
   if (signal?.aborted) stop();
   const results: R[] = [];
   let next = 0;
@@ -123,6 +124,6 @@ export async function fewAtOnce<T, R>(items: readonly T[], signal: AbortSignal |
     controller.abort(error);
     throw error;
   } finally {
-    signal?.removeEventListener("abort", stop);
+    end?.();
   }
 }
