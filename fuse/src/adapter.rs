@@ -254,7 +254,10 @@ impl Filesystem for Adapter {
             self.0.count(Kind::Open, started, &opened);
             return match opened {
                 // Its size is not known before, so the kernel must not cache it.
-                Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::FOPEN_DIRECT_IO),
+                Ok(handle) => {
+                    let flags = FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_NOFLUSH;
+                    reply.opened(FileHandle(handle), flags);
+                }
                 Err(refusal) => reply.error(errno(&refusal)),
             };
         }

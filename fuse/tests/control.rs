@@ -90,6 +90,31 @@ fn the_control_folder_is_not_listed_and_its_open_files_stay_as_they_are() {
 }
 
 #[test]
+fn the_control_folder_of_a_writable_mount_is_read_only() {
+    let folder = arrays();
+    let source = folder.path().join("arrays");
+    let mounted = Mounted::new(&source, &folder.path().join("mnt"), &["--writable"]);
+    let version = mounted.path(".hyperslab/version");
+    // `cat` reports a failed close.
+    assert!(
+        succeed(Command::new("cat").arg(&version))
+            .stdout
+            .starts_with(b"fuse-mount ")
+    );
+    for refused in [
+        fs::write(&version, "x"),
+        fs::write(mounted.path(".hyperslab/new"), "x"),
+        fs::remove_file(&version),
+        fs::rename(&version, mounted.path(".hyperslab/other")),
+    ] {
+        let number = refused.unwrap_err().raw_os_error().unwrap();
+        // EROFS, EPERM, EACCES or EXDEV.
+        assert!([30, 1, 13, 18].contains(&number), "{number}");
+    }
+    assert!(version.exists());
+}
+
+#[test]
 fn the_log_has_messages_up_to_its_level() {
     let folder = arrays();
     let source = folder.path().join("arrays/dense");
