@@ -152,6 +152,13 @@ impl Cache {
         self.lock().bytes
     }
 
+    /// Removes all values.
+    pub fn clear(&self) {
+        let mut state = self.lock();
+        state.values.clear();
+        state.bytes = 0;
+    }
+
     /// The budget in bytes.
     pub const fn bytes_max(&self) -> u64 {
         self.bytes_max
@@ -201,6 +208,8 @@ mod tests {
         assert_eq!(cache.bytes(), 4 * (2 + SLOT_BYTES));
         let contents = cache.contents().into_iter().collect::<Vec<_>>();
         assert_eq!(contents, [("tile", (4, cache.bytes()))]);
+        cache.clear();
+        assert_eq!((cache.bytes(), cache.get::<u64>(&key(0))), (0, None));
     }
 
     #[test]

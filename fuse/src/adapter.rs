@@ -250,7 +250,8 @@ impl Filesystem for Adapter {
                 Err(refusal) => reply.error(errno(&refusal)),
             };
         }
-        if let Some(opened) = reads.then(|| self.0.files.open_control(ino.0)).flatten() {
+        let controls = reads || control::takes_commands(ino.0, &self.0.files);
+        if let Some(opened) = controls.then(|| self.0.files.open_control(ino.0)).flatten() {
             self.0.count(Kind::Open, started, &opened);
             return match opened {
                 // Its size is not known before, so the kernel must not cache it.

@@ -13,7 +13,7 @@ use hyperslab::internals::{calendar, printable};
 use hyperslab::vfs;
 use hyperslab::view::FileType;
 
-use crate::errno::{FsError, errno_name};
+use crate::errno::{FsError, Refusal, errno_name};
 use crate::filesystem::{Attributes, FileSystem, Listed, now_ms};
 use crate::metrics::Gauges;
 
@@ -52,25 +52,45 @@ pub(crate) fn has(ino: u64) -> bool {
     ino >= FOLDER
 }
 
+/// Whether a file takes commands: the cache of a writable mount.
+pub(crate) fn takes_commands(ino: u64, files: &FileSystem) -> bool {
+    files.is_writable() && has(ino) && matches!(file(ino), Ok(File::Cache))
+}
+
+/// Carries out the command that was written into a file. `drop` empties the cache.
+pub(crate) fn command(ino: u64, words: &[u8], files: &FileSystem) -> Result<(), FsError> {
+    if !takes_commands(ino, files) {
+        return Err(FsError::ReadOnly);
+    }
+    if words.trim_ascii() != b"drop" {
+        return Err(Refusal::invalid("unknown command; write 'drop' to empty the cache").into());
+    }
+    files.cache().clear();
+    Ok(())
+}
+
 /// The attributes of the folder.
 pub(crate) fn folder() -> Attributes {
     attributes_of(FOLDER, FileType::Dir)
 }
 
 /// Looks up a name in the folder.
-pub(crate) fn lookup(parent: u64, name: &str) -> Result<Attributes, FsError> {
+pub(crate) fn lookup(parent: u64, name: &str, files: &FileSystem) -> Result<Attributes, FsError> {
     if parent != FOLDER {
         return Err(FsError::NoFolder);
     }
     let number = FILES.iter().position(|(n, _)| *n == name).ok_or(FsError::Absent)?;
-    Ok(attributes_of(ino(number), FileType::File))
+    attributes(ino(number), files)
 }
 
 /// The attributes of the folder or of a file in it.
-pub(crate) fn attributes(ino: u64) -> Result<Attributes, FsError> {
+pub(crate) fn attributes(ino: u64, files: &FileSystem) -> Result<Attributes, FsError> {
     match ino {
         FOLDER => Ok(folder()),
-        _ => file(ino).map(|_| attributes_of(ino, FileType::File)),
+        _ => file(ino).map(|_| Attributes {
+            writable: takes_commands(ino, files),
+            ..attributes_of(ino, FileType::File)
+        }),
     }
 }
 

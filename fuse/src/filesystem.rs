@@ -141,7 +141,7 @@ impl FileSystem {
             return Ok(control::folder());
         }
         if control::has(parent) {
-            return control::lookup(parent, name);
+            return control::lookup(parent, name, self);
         }
         if let Some(found) = self.look_up_put(parent, name) {
             return found;
@@ -178,7 +178,7 @@ impl FileSystem {
     /// [`FsError::Stale`] if the inode is unknown.
     pub fn attributes(&self, ino: u64) -> Result<Attributes, FsError> {
         if control::has(ino) {
-            return control::attributes(ino);
+            return control::attributes(ino, self);
         }
         if let Some(put) = self.put_with(ino) {
             return put.attributes(ino);

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use hyperslab::blocking::block_on;
 use hyperslab::view::FileType;
 
+use crate::control;
 use crate::errno::FsError;
 use crate::filesystem::{Attributes, FileSystem, Listed, NAME_BYTES_MAX};
 pub use crate::put::OpenMode;
@@ -85,6 +86,9 @@ impl FileSystem {
     /// # Errors
     /// [`FsError::Refused`], for example if the header of an `.npy` file does not fit the name of the file.
     pub fn write(&self, ino: u64, offset: u64, data: &[u8]) -> Result<(), FsError> {
+        if control::has(ino) {
+            return control::command(ino, data, self);
+        }
         let put = self.put_with(ino).ok_or(FsError::ReadOnly)?;
         let written = put.write(&self.view, ino, offset, data);
         written.map_err(|e| self.complain_put(ino, e))

@@ -90,7 +90,7 @@ fn the_control_folder_is_not_listed_and_its_open_files_stay_as_they_are() {
 }
 
 #[test]
-fn the_control_folder_of_a_writable_mount_is_read_only() {
+fn only_the_cache_of_a_writable_mount_takes_a_command() {
     let folder = arrays();
     let source = folder.path().join("arrays");
     let mounted = Mounted::new(&source, &folder.path().join("mnt"), &["--writable"]);
@@ -112,6 +112,14 @@ fn the_control_folder_of_a_writable_mount_is_read_only() {
         assert!([30, 1, 13, 18].contains(&number), "{number}");
     }
     assert!(version.exists());
+    let cache = mounted.path(".hyperslab/cache");
+    let is_empty = || fs::read_to_string(&cache).unwrap().contains("all\t0\t0\n");
+    fs::read(mounted.path("dense/slices/temp@all.bin")).unwrap();
+    assert!(!is_empty());
+    assert_eq!(fs::write(&cache, "grow").unwrap_err().raw_os_error(), Some(22));
+    assert!(!is_empty());
+    fs::write(&cache, "drop\n").unwrap();
+    assert!(is_empty(), "{}", fs::read_to_string(&cache).unwrap());
 }
 
 #[test]
