@@ -62,8 +62,8 @@ pub(super) fn thumbnail(snapshot: &Snapshot) -> Option<Slice> {
     let written = snapshot.array.non_empty_domain()?;
     let before = schema.dimensions.len().checked_sub(2).filter(|_| schema.is_dense())?;
     let all = Selection::all(schema, Some(&written));
-    let cells = all.axes.iter().skip(before).map(Axis::len);
-    let cells = cells.fold(Some(1_u64), |n, length| n?.checked_mul(length?));
+    let mut sides = all.axes.iter().skip(before).map(Axis::len);
+    let cells = sides.try_fold(1_u64, |n, length| n.checked_mul(length?));
     cells.filter(|n| (1..=THUMB_CELLS_MAX).contains(n))?;
     let axes = all.axes.iter().enumerate().zip(&schema.dimensions);
     let axes = axes.map(|((i, axis), d)| sampled(axis, d.datatype, i < before));

@@ -195,7 +195,6 @@ impl Slice {
             order: self.options.order,
             condition: self.options.condition.clone(),
             batch_bytes: limits::BATCH_BYTES / 16,
-            ..Query::default()
         }
     }
 
