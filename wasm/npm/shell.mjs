@@ -29,7 +29,9 @@ for (const name of [...names, "core.js"]) write(name, await minified(`${read(nam
 async function withLibrary(name) {
   const own = {
     name: "own",
-    setup({ onResolve }) {
+    setup({ onLoad, onResolve }) {
+      // The package does not use its workers, and bundlers for pages fail at the name of a module of Node.
+      onLoad({ filter: /unzipit\.module\.js$/ }, ({ path }) => ({ contents: `${readFileSync(path)}`.replaceAll("await import(moduleId)", "{}") }));
       const isShared = (path, importer) => importer.startsWith(dist) && path !== "./arrow-types.js";
       onResolve({ filter: /^\.\// }, ({ path, importer }) => (isShared(path, importer) ? { path, external: true } : undefined));
     },

@@ -21,7 +21,7 @@ async function site(files) {
   return serve(new Map([...library, ...Object.entries(all).map(([path, file]) => [path, typeof file === "string" ? text(file) : file])]), { listing: "none" });
 }
 const imports = (from, to) => `<!doctype html><link rel="icon" href="data:,">
-  <script type="importmap">{ "imports": { "hyperslab": "${from}/index.js", "hyperslab/pool": "${from}/pool.js", "hyperslab/inline": "${from}/inline.js" } }</script>
+  <script type="importmap">{ "imports": { "hyperslab": "${from}/index.js", "hyperslab/pool": "${from}/pool.js", "hyperslab/inline": "${from}/inline.js", "hyperslab/zip": "${from}/zip.js" } }</script>
   <script type="module" src="${to}"></script>`;
 
 test("a page with an import map", async () => {

@@ -111,12 +111,13 @@ export async function dataServer() {
 }
 
 /** A page's script that runs the check. `how` says how it imports the package and with which options of the pool. */
-export const script = (data, { entry = "hyperslab", pool = "hyperslab/pool", options = "{}", before = "" } = {}) => `
+export const script = (data, { entry = "hyperslab", pool = "hyperslab/pool", options = "{}", before = "", zip = entry === "hyperslab" } = {}) => `
   import * as hyperslab from "${entry}";
   import { Pool } from "${pool}";
+  ${zip ? `import * as zip from "hyperslab/zip";` : "const zip = undefined;"}
   import { check } from "./check.js";
   ${before}
-  check(hyperslab, Pool, "${data}", ${options}).catch((e) => [e.code, e.message]).then((found) => { document.title = JSON.stringify(found); });
+  check(hyperslab, Pool, "${data}", ${options}, zip).catch((e) => [e.code, e.message]).then((found) => { document.title = JSON.stringify(found); });
 `;
 
 /** The strictest policy that the package needs. */

@@ -12,13 +12,15 @@ const all = JSON.stringify(EXPECTED);
 const program = (pool = "hyperslab/pool", hyperslab = "hyperslab") => `
   import * as hyperslab from "${hyperslab}";
   import { Pool } from "${pool}";
+  import * as zip from "hyperslab/zip";
   import { check } from "./check.js";
-  console.log(JSON.stringify(await check(hyperslab, Pool, "${data.url}")));
+  console.log(JSON.stringify(await check(hyperslab, Pool, "${data.url}", {}, zip)));
 `;
 const commonjs = () => `
   const hyperslab = require("hyperslab");
   const { Pool } = require("hyperslab/pool");
-  import("./check.js").then(({ check }) => check(hyperslab, Pool, "${data.url}")).then((found) => console.log(JSON.stringify(found)));
+  const zip = require("hyperslab/zip");
+  import("./check.js").then(({ check }) => check(hyperslab, Pool, "${data.url}", {}, zip)).then((found) => console.log(JSON.stringify(found)));
 `;
 const files = { "main.mjs": program(), "main.cjs": commonjs(), "inline.mjs": program("hyperslab/pool", "hyperslab/inline").replace(", Pool,", ", undefined,") };
 
