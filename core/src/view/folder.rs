@@ -123,7 +123,8 @@ impl Folder {
     }
 }
 
-fn is_below(path: &str, folder: &str) -> bool {
+/// Whether a path is in a folder.
+pub(super) fn is_below(path: &str, folder: &str) -> bool {
     let rest = path.strip_prefix(folder.trim_matches('/'));
     rest.is_some_and(|rest| !rest.trim_matches('/').is_empty() && (folder.is_empty() || rest.starts_with('/')))
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::encode::Format;
 use super::file_names::file_names;
+use super::folder::is_below;
 use super::selection::{Axis, Selection};
 use super::slice::Slice;
 use super::snapshot::Snapshot;
@@ -100,7 +101,12 @@ pub(super) fn metadata_files(metadata: &BTreeMap<String, MetaValue>) -> Vec<(Str
 }
 
 /// The overviews of an array by factor, with their paths in the store. `hyperslab overviews` lists them in the metadata.
-pub(super) fn overviews(metadata: &BTreeMap<String, MetaValue>, array: &str) -> Vec<(u64, String)> {
+/// Those outside of the folder of the array and of `source`, the path of the view, are not shown: nobody asked for them.
+pub(super) fn overviews(metadata: &BTreeMap<String, MetaValue>, array: &str, source: &str) -> Vec<(u64, String)> {
+    let parent = array
+        .trim_matches('/')
+        .rsplit_once('/')
+        .map_or("", |(parent, _)| parent);
     let list = metadata
         .get(OVERVIEWS)
         .and_then(|v| serde_json::from_slice(&v.data).ok());
@@ -114,7 +120,7 @@ pub(super) fn overviews(metadata: &BTreeMap<String, MetaValue>, array: &str) -> 
             rest = below;
         }
         let path = path_within("/", &format!("/{folders}/{rest}"))?;
-        Some((factor, path))
+        (is_below(&path, parent) || is_below(&path, source)).then_some((factor, path))
     };
     let mut found: Vec<(u64, String)> = list.iter().filter_map(one).collect();
     found.sort_unstable();

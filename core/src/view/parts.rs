@@ -15,9 +15,11 @@ pub(super) const PART_BYTES: u64 = 1 << 20;
 #[derive(Debug)]
 pub(super) struct Parts {
     cache: Arc<Cache>,
-    /// What is being made, by the id of the file and a number.
-    making: Mutex<HashMap<(u64, u64), Arc<AsyncMutex<()>>>>,
+    making: Mutex<Making>,
 }
+
+/// What is being made, by the id of the file and a number.
+type Making = HashMap<(u64, u64), Arc<AsyncMutex<()>>>;
 
 impl Parts {
     pub(super) fn new(cache: Arc<Cache>) -> Self {
@@ -57,7 +59,7 @@ impl Parts {
         }
     }
 
-    fn making(&self) -> MutexGuard<'_, HashMap<(u64, u64), Arc<AsyncMutex<()>>>> {
+    fn making(&self) -> MutexGuard<'_, Making> {
         // Code under the lock does not panic, so the map is consistent.
         self.making.lock().unwrap_or_else(PoisonError::into_inner)
     }

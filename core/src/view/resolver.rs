@@ -236,13 +236,13 @@ impl View {
                 return Ok(files.map(|(name, _)| DirEntry::file(name)).collect());
             }
             ViewPath::Overviews => {
-                let found = listed::overviews(&array.metadata().await?, array.path()).into_iter();
+                let found = listed::overviews(&array.metadata().await?, array.path(), &self.source.path).into_iter();
                 return Ok(found.map(|(factor, _)| DirEntry::dir(factor.to_string())).collect());
             }
             place => tree::list(array, place, now)?,
         };
         if *place == ViewPath::Root {
-            if now && !listed::overviews(&array.metadata().await?, array.path()).is_empty() {
+            if now && !listed::overviews(&array.metadata().await?, array.path(), &self.source.path).is_empty() {
                 names.push(DirEntry::dir("overview"));
             }
             names.extend(listed::thumbnail(snapshot).map(|_| DirEntry::file("thumb.png")));
@@ -328,7 +328,7 @@ impl View {
             }
         };
         if let (true, ["overview", factor, rest @ ..]) = (now, parts) {
-            let overviews = listed::overviews(&array.array.metadata().await?, array.array.path());
+            let overviews = listed::overviews(&array.array.metadata().await?, array.array.path(), &self.source.path);
             let found = overviews.into_iter().find(|(f, _)| f.to_string() == *factor);
             let Some((_, path)) = found else { return Ok(None) };
             let window = self.seen().window;

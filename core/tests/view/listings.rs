@@ -119,6 +119,21 @@ fn overviews_are_trees_of_the_array() {
         inner.contains(&"slices".to_owned()) && !inner.contains(&"at".to_owned()),
         "{inner:?}"
     );
+    // A view of the array alone does not lead to arrays elsewhere.
+    let path = "grids/dense".to_owned();
+    let alone = View::new(
+        Source {
+            path,
+            ..view.source().clone()
+        },
+        NOW_MS,
+    );
+    assert!(!names(&alone, "").contains(&"overview".to_owned()));
+    put(&view, "grids/dense", &[("overviews", list("../small"))]);
+    assert_eq!(
+        names(&View::new(alone.source().clone(), NOW_MS), "overview"),
+        ["2", "8"]
+    );
     for absent in ["3", "8", "02", "2/at"] {
         assert!(
             !matches!(
