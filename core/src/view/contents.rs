@@ -1,18 +1,22 @@
 //! Reads the contents of files.
 
+mod parts;
+mod streams;
+mod working_memory;
+
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 
+use self::parts::{PART_BYTES, Parts};
+use self::streams::{Stream, Streams};
+use self::working_memory::WorkingMemory;
 use super::chunk::ZarrChunk;
 use super::node::{Content, Node, NodeKind};
-use super::parts::{PART_BYTES, Parts};
 use super::readers::Readers;
 use super::shard::Shard;
 use super::slice::{FILE_BYTES_MAX, FixedLayout, Slice};
-use super::streams::{Stream, Streams};
-use super::working_memory::WorkingMemory;
 use crate::array::Array;
 use crate::cache::Cache;
 use crate::error::{AtPath, Error, Result};

@@ -12,9 +12,8 @@ use super::slice::Slice;
 use super::snapshot::Snapshot;
 use crate::array::Fragment;
 use crate::calendar;
-use crate::datatype::{CellCount, Datatype};
+use crate::datatype::Datatype;
 use crate::format::metadata::MetaValue;
-use crate::format::schema::Schema;
 use crate::scalar::{Scalar, ScalarRange};
 use crate::vfs::path_within;
 
@@ -141,15 +140,4 @@ pub(super) fn fragment_file(f: &Fragment) -> String {
     };
     let random = f.name.split('_').max_by_key(|part| part.len()).unwrap_or_default();
     format!("{period}_{random}.json")
-}
-
-/// The share of the selected fields in the bytes of all fields, as a fraction. Variable-length cells count 16 bytes.
-pub(super) fn share(schema: &Schema, fields: &[String]) -> (u64, u64) {
-    let bytes = |cell: CellCount, t: Datatype| cell.cell_bytes(t).unwrap_or(16) as u64;
-    let attributes = schema.attributes.iter().map(|a| (&a.name, bytes(a.cell, a.datatype)));
-    let stored = schema.dimensions.iter().filter(|_| !schema.is_dense());
-    let dimensions = stored.map(|d| (&d.name, bytes(d.cell, d.datatype)));
-    let all: Vec<(&String, u64)> = attributes.chain(dimensions).collect();
-    let sum = |chosen: &dyn Fn(&String) -> bool| all.iter().filter(|(n, _)| chosen(n)).map(|(_, b)| *b).sum::<u64>();
-    (sum(&|name| fields.contains(name)), sum(&|_| true).max(1))
 }

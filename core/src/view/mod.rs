@@ -32,7 +32,6 @@ mod members;
 mod missing;
 pub(crate) mod node;
 mod options;
-mod parts;
 mod readers;
 mod readme;
 mod resolver;
@@ -42,11 +41,9 @@ mod slice;
 mod snapshot;
 #[cfg(feature = "fs")]
 mod source;
-mod streams;
 mod tiles;
 mod tree;
 mod window;
-mod working_memory;
 mod zarr;
 
 pub use node::{DirEntry, FileType, Node, NodeKind};

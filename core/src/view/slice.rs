@@ -3,15 +3,15 @@
 use std::ops::Range;
 
 use super::encode::{Colors, Conversion, Converted, Encode, Format, Frame};
-use super::listed;
 use super::options::Options;
 use super::selection::{Axis, Selection, shown_name};
 use super::snapshot::{Snapshot, hash};
 use super::window;
 use crate::array::Array;
+use crate::datatype::{CellCount, Datatype};
 use crate::error::{Error, Result};
 use crate::format::field::Field;
-use crate::format::schema::Layout;
+use crate::format::schema::{Layout, Schema};
 use crate::limits;
 use crate::query::{Query, Region};
 use crate::scalar::{Scalar, ScalarRange};
@@ -350,7 +350,7 @@ impl Slice {
         let bytes: u128 = fragments.iter().map(|f| u128::from(f.bytes)).sum();
         let cells: u128 = fragments.iter().map(|f| u128::from(f.cells)).sum();
         let here = u128::from(self.frame.cells().unwrap_or(u64::MAX)).min(cells);
-        let (part, all) = listed::share(self.array().schema(), &self.fields);
+        let (part, all) = share(self.array().schema(), &self.fields);
         let here = bytes * here / cells.max(1) * u128::from(part) / u128::from(all);
         u64::try_from(here).unwrap_or(u64::MAX)
     }
@@ -410,6 +410,17 @@ impl Slice {
         let each: u64 = self.selection.axes.iter().filter_map(along).sum();
         cells.saturating_mul(each)
     }
+}
+
+/// The share of the selected fields in the bytes of all fields, as a fraction. Variable-length cells count 16 bytes.
+fn share(schema: &Schema, fields: &[String]) -> (u64, u64) {
+    let bytes = |cell: CellCount, t: Datatype| cell.cell_bytes(t).unwrap_or(16) as u64;
+    let attributes = schema.attributes.iter().map(|a| (&a.name, bytes(a.cell, a.datatype)));
+    let stored = schema.dimensions.iter().filter(|_| !schema.is_dense());
+    let dimensions = stored.map(|d| (&d.name, bytes(d.cell, d.datatype)));
+    let all: Vec<(&String, u64)> = attributes.chain(dimensions).collect();
+    let sum = |chosen: &dyn Fn(&String) -> bool| all.iter().filter(|(n, _)| chosen(n)).map(|(_, b)| *b).sum::<u64>();
+    (sum(&|name| fields.contains(name)), sum(&|_| true).max(1))
 }
 
 /// The total number of decimal digits of the integers from `lo` to `hi`.

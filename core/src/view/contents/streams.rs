@@ -6,11 +6,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bytes::{Bytes, BytesMut};
 use hashlink::LinkedHashMap;
 
-use super::encode::Encode;
 use super::parts::PART_BYTES;
-use super::slice::Slice;
 use crate::error::Result;
 use crate::query::{Batches, Query};
+use crate::view::encode::Encode;
+use crate::view::slice::Slice;
 
 /// Target size of a batch of cells, in bytes.
 const BATCH_BYTES: u64 = 4 << 20;
