@@ -25,7 +25,7 @@ const MEMORY_BYTES: u64 = 256 << 20;
 /// Characters of selections, which names of files with coordinates do not need.
 const SELECTING: [char; 4] = [':', ',', '@', '='];
 
-/// The cells and the format that a file name stands for, as in `0:10,5:20.npy`.
+/// The cells and the format that a file name selects, as in `0:10,5:20.npy`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Destination {
     name: String,
@@ -79,7 +79,7 @@ impl Destination {
     /// is incomplete, and for other formats.
     ///
     /// # Errors
-    /// The shape or a type differs from that of the selected cells.
+    /// The shape or a type is not the one of the selected cells.
     pub async fn check(&self, array: &Array, start: &[u8]) -> Result<Option<u64>> {
         if !self.states_size() {
             return Ok(None);

@@ -47,7 +47,7 @@ pub struct Owner {
     pub umask: u16,
 }
 
-/// What the workers use to answer.
+/// The things that workers need to answer.
 #[derive(Debug)]
 struct Shared {
     files: Arc<FileSystem>,

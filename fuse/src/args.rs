@@ -15,7 +15,7 @@ use log::LevelFilter;
 use crate::write_args::WriteArgs;
 use crate::{mount_helper, mount_options};
 
-/// What the arguments ask for.
+/// The action that the arguments ask for.
 #[derive(Debug)]
 pub enum Command {
     /// Mount a source.

@@ -1,4 +1,4 @@
-//! What shells and `man` know about the program.
+//! Completions for shells, and pages for `man`.
 
 use std::io::Write as _;
 use std::path::Path;

@@ -76,7 +76,7 @@ pub fn prepare(place: &Path, source: Option<&Path>) -> Result<PathBuf> {
     Ok(full)
 }
 
-/// What the kernel is told about a mount.
+/// The facts about a mount for the kernel.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'a> {
     /// The source in `mount` and `df`.

@@ -37,7 +37,7 @@ struct Facts {
 #[derive(Debug)]
 struct Content {
     phase: Phase,
-    /// What the name selects; `None` for a temporary name.
+    /// The selected cells; `None` for a temporary name.
     destination: Option<Destination>,
     /// The number of bytes at the start that were written without a gap.
     start: u64,

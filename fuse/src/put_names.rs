@@ -6,7 +6,7 @@ use hyperslab_cli::put::Destination;
 use crate::errno::{FsError, Refusal};
 use crate::put_state::Folder;
 
-/// What a name stands for; `None` for a temporary name.
+/// The cells that a name selects; `None` for a temporary name.
 pub(crate) fn destination(view: &View, folder: &Folder, name: &str) -> Result<Option<Destination>, FsError> {
     if is_temporary(name) {
         return Ok(None);

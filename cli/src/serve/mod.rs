@@ -49,7 +49,7 @@ pub(crate) fn serve(env: &Env, args: &Serve) -> Result<()> {
     accept(listener, &root).context("cannot serve")
 }
 
-/// What is served.
+/// The files to serve.
 fn tree(env: &Env, args: &Serve) -> Result<Box<dyn Tree>> {
     if args.view {
         let url = args.dir.to_str().context("its name is not UTF-8")?;

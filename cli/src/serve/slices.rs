@@ -61,7 +61,7 @@ impl Tree for Slices {
             NodeKind::Dir | NodeKind::Link => Found::Folder,
             NodeKind::File { size } => Found::File(OpenFile {
                 size,
-                // The id stands for the bytes.
+                // Other bytes have another id.
                 etag: format!("\"{:016x}\"", node.id),
                 source: Box::new(Slice {
                     view: Arc::clone(&self.view),

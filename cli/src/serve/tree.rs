@@ -1,4 +1,4 @@
-//! What a server shows: files and folders by name.
+//! The files and folders of a server, by name.
 
 use std::fmt::Debug;
 use std::io::{self, ErrorKind};

@@ -26,7 +26,7 @@ use crate::vfs::VfsExt;
 pub(super) const MEMORY_BYTES: u64 = 256 << 20;
 /// The largest file that is encoded to determine its size, in bytes. `stat` of such a file waits for that.
 const MEASURED_BYTES_MAX: u64 = 256 << 20;
-/// Memory for encoding a file from start to end, in bytes: a batch of cells and what it is made from.
+/// Memory for encoding a file from start to end, in bytes: a batch of cells and its tiles.
 const STREAM_BYTES: u64 = 64 << 20;
 /// A reader that jumps gets only the cells of a read, if the read is this small. Larger ones are those of systems that read
 /// ahead, in any order.

@@ -21,7 +21,7 @@ use crate::vfs::path::{has_valid_escapes, percent_decode};
 /// All options, in canonical order.
 const KEYS: [&str; 7] = ["as", "cmap", "fill", "limit", "order", "range", "where"];
 
-/// What a file name asks for besides its selection and format.
+/// The options in a file name, after its selection.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Options {
     /// The order of the cells: row-major or column-major.

@@ -147,8 +147,8 @@ impl View {
         view
     }
 
-    /// The same view, which takes at most `bytes` of memory for files while it makes them; by default 256 MiB. What it keeps
-    /// of them is in the cache of the source's [`Context`](crate::Context).
+    /// The same view, which takes at most `bytes` of memory for files while it makes them; by default 256 MiB. The parts
+    /// that it keeps are in the cache of the source's [`Context`](crate::Context).
     #[must_use]
     pub fn with_memory(self, bytes: u64) -> Self {
         let contents = Contents::new(Arc::clone(&self.source.context.cache), bytes);

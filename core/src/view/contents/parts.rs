@@ -8,7 +8,7 @@ use futures_util::lock::{Mutex as AsyncMutex, OwnedMutexGuard};
 
 use crate::cache::{Cache, CacheKey, Reuse};
 
-/// The size of a part in bytes. The last part of what was made at a time may be smaller.
+/// The size of a part in bytes. The last part of a piece may be smaller.
 pub(super) const PART_BYTES: u64 = 1 << 20;
 
 /// Parts of files, by the id of the file and the place of the part.
@@ -18,7 +18,7 @@ pub(super) struct Parts {
     making: Mutex<Making>,
 }
 
-/// What is being made, by the id of the file and a number.
+/// Locks of the pieces that are being made, by the id of the file and a number.
 type Making = HashMap<(u64, u64), Arc<AsyncMutex<()>>>;
 
 impl Parts {

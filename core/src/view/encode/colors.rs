@@ -10,7 +10,7 @@ use crate::suggest;
 pub struct Colors {
     /// The color map. `None` shows gray.
     pub map: Option<Color>,
-    /// The lowest and the highest value shown; `None` for those of the image.
+    /// The lowest and the highest value shown; `None` to find them in the image.
     pub range: Option<(f64, f64)>,
 }
 
