@@ -11,11 +11,12 @@ use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 
 use arrow_array::RecordBatch;
-use arrow_buffer::{Buffer, MutableBuffer};
+use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{FileDecoder, read_footer_length};
 use arrow_ipc::{Block, MessageHeader, root_as_footer, root_as_message};
 use arrow_schema::{ArrowError, DataType, SchemaRef};
+use bytemuck::cast_slice_mut;
 
 use self::check::{check_buffers, check_types, expanded_bytes};
 use crate::error::{Error, Result};
@@ -110,10 +111,14 @@ impl<R: Read + Seek> Input<R> {
             return Err(truncated());
         }
         let size = range.end.checked_sub(range.start).and_then(|n| usize::try_from(n).ok());
-        let mut bytes = MutableBuffer::from_len_zeroed(size.ok_or_else(truncated)?);
+        let size = size.ok_or_else(truncated)?;
+        // The allocator reuses memory of this alignment for the next batch, but not memory of the 128 bytes of
+        // `MutableBuffer`: a file took more memory with each batch.
+        let mut words = vec![0_i128; size.div_ceil(size_of::<i128>())];
+        let bytes = cast_slice_mut(&mut words).get_mut(..size).ok_or_else(truncated)?;
         self.from.seek(SeekFrom::Start(range.start)).map_err(failed)?;
-        self.from.read_exact(bytes.as_slice_mut()).map_err(failed)?;
-        Ok(bytes.into())
+        self.from.read_exact(bytes).map_err(failed)?;
+        Ok(Buffer::from_vec(words).slice_with_length(0, size))
     }
 }
 
