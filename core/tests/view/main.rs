@@ -9,6 +9,7 @@ mod offers;
 mod options;
 #[cfg(not(target_family = "wasm"))]
 mod shards;
+#[cfg(not(target_family = "wasm"))]
 mod streams;
 mod times;
 mod zarr;

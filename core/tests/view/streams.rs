@@ -6,8 +6,6 @@ use hyperslab::vfs::MemVfs;
 use hyperslab::vfs::faulty::{Fault, FaultyVfs};
 
 use super::*;
-#[cfg(target_family = "wasm")]
-use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const MIB: u64 = 1 << 20;
 
