@@ -130,6 +130,9 @@ pub struct Options {
     /// Take at most this much memory for decoded tiles and parts of files, and for files that are being made
     #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = cache_size)]
     pub cache_size: u64,
+    /// List the files of whole attributes in slices/ up to this size
+    #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = hyperslab_cli::sizes::parse)]
+    pub list_max: u64,
     /// Receive the kernel's requests with this many threads. Any number of requests is under way at a time
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub threads: u16,

@@ -123,6 +123,13 @@ impl FileSystem {
         Self { view, ..self }
     }
 
+    /// The same file system, which lists files of whole attributes of at most `bytes` bytes.
+    #[must_use]
+    pub fn with_list_max(self, bytes: u64) -> Self {
+        let view = self.view.with_list_max(bytes);
+        Self { view, ..self }
+    }
+
     /// How long a name may be cached.
     pub fn ttl(&self) -> Duration {
         self.ttl

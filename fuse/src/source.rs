@@ -34,7 +34,7 @@ pub fn open(args: &Args) -> Result<FileSystem> {
     let writing = &args.options.writing;
     writing.check(&args.source, args.options.at.is_some())?;
     let files = FileSystem::new(source, args.options.ttl).with_context(cannot)?;
-    Ok(writing.apply(files.with_memory(share)))
+    Ok(writing.apply(files.with_memory(share).with_list_max(args.options.list_max)))
 }
 
 /// Warns if the source is an array that was first written after the time of the mount. Such a mount looks like that of an

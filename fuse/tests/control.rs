@@ -148,3 +148,18 @@ fn the_log_has_messages_up_to_its_level() {
         fs::remove_file(&log).unwrap();
     }
 }
+
+#[test]
+fn options_bound_the_cache_and_the_listed_files() {
+    let folder = arrays();
+    let source = folder.path().join("arrays/dense");
+    let options = ["--cache-size", "32MiB", "--list-max", "1KiB"];
+    let mounted = Mounted::new(&source, &folder.path().join("mnt"), &options);
+    let cache = fs::read_to_string(mounted.path(".hyperslab/cache")).unwrap();
+    assert!(cache.contains(&(16_u64 << 20).to_string()), "{cache}");
+    let listed: Vec<_> = fs::read_dir(mounted.path("slices"))
+        .unwrap()
+        .map(|e| e.unwrap().file_name())
+        .collect();
+    assert_eq!(listed, ["README.md"]);
+}
