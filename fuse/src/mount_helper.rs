@@ -15,7 +15,7 @@ pub(crate) fn is_helper(name: &OsStr) -> bool {
     NAMES.iter().any(|n| name == OsStr::new(n))
 }
 
-/// The program's own arguments for those of a helper, `SOURCE MOUNTPOINT [-sfnv] [-t TYPE] -o OPTIONS`. `None` if mount(8)
+/// Translates the arguments of a helper to the program's own: `SOURCE MOUNTPOINT [-sfnv] [-t TYPE] -o OPTIONS`. `None` if mount(8)
 /// asks for no mount (`mount --fake`).
 pub(crate) fn arguments(words: Vec<OsString>) -> Option<Vec<OsString>> {
     let mut kept = Vec::new();

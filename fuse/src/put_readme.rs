@@ -66,7 +66,7 @@ fn sparse(schema: &Schema, out: &mut String) {
     );
 }
 
-/// What the file of the last name that was looked up must hold, or a file of all cells.
+/// The expected shape and types of the file `asked`, or of a file of all cells.
 pub(crate) fn expected(view: &View, array_path: &str, array: &Array, asked: Option<&str>) -> String {
     let name = asked.unwrap_or("all.npy");
     let destination = match Destination::new(name, array.schema()) {

@@ -36,7 +36,7 @@ pub(crate) struct Inode {
     pub(crate) object: Object,
 }
 
-/// What an inode is.
+/// The kinds of inodes.
 #[derive(Debug, Clone)]
 pub(crate) enum Object {
     Folder(Arc<Folder>),

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed test should report the line")]
 
+mod support;
+
 use std::ffi::OsStr;
 use std::time::Duration;
 
@@ -13,8 +15,9 @@ use hyperslab::view::{FileType, Source};
 use hyperslab::{
     Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, OpenOptions, ScalarRange, WriteOptions,
 };
-use hyperslab_fuse::errno::{FsError, errno};
-use hyperslab_fuse::filesystem::{Attributes, FileSystem, ROOT};
+use hyperslab_fuse::errno::FsError;
+use hyperslab_fuse::filesystem::{FileSystem, ROOT};
+use support::files::{find, number};
 
 /// A file system over an array of 100 numbers.
 fn files(context: &Context) -> FileSystem {
@@ -65,18 +68,6 @@ fn write(context: &Context, timestamp_ms: u64, first: i32) {
         },
     ))
     .unwrap();
-}
-
-fn find(files: &FileSystem, path: &str) -> Result<Attributes, FsError> {
-    let mut found = files.attributes(ROOT)?;
-    for name in path.split('/') {
-        found = files.lookup(found.ino, OsStr::new(name))?;
-    }
-    Ok(found)
-}
-
-fn number(refusal: FsError) -> i32 {
-    i32::from(errno(&refusal))
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed test should report the line")]
 
+mod support;
+
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::sync::{Arc, Mutex};
@@ -12,9 +14,10 @@ use hyperslab::schema::{ArrayType, Attribute, Dimension, Schema};
 use hyperslab::vfs::faulty::{Fault, FaultyVfs};
 use hyperslab::view::{FileType, Source};
 use hyperslab::{Array, CellCount, Context, CreateOptions, Datatype, OpenOptions};
-use hyperslab_fuse::errno::{FsError, errno};
-use hyperslab_fuse::filesystem::{Attributes, FileSystem, ROOT};
+use hyperslab_fuse::errno::FsError;
+use hyperslab_fuse::filesystem::FileSystem;
 use hyperslab_fuse::writing::{NewAttributes, OpenMode, Writing};
+use support::files::{find, number};
 
 const EPERM: i32 = 1;
 const EIO: i32 = 5;
@@ -64,18 +67,6 @@ fn context() -> Context {
 
 fn files(context: &Context) -> FileSystem {
     files_with(context, 1 << 20)
-}
-
-fn find(files: &FileSystem, path: &str) -> Result<Attributes, FsError> {
-    let mut found = files.attributes(ROOT)?;
-    for name in path.split('/') {
-        found = files.lookup(found.ino, OsStr::new(name))?;
-    }
-    Ok(found)
-}
-
-fn number(refusal: FsError) -> i32 {
-    i32::from(errno(&refusal))
 }
 
 /// An `.npy` file as numpy writes it.

@@ -7,6 +7,8 @@
     reason = "each test uses a part, and reports the line of a failure"
 )]
 
+pub mod files;
+
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
