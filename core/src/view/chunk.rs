@@ -2,10 +2,11 @@
 //! Does no I/O.
 
 use super::encode::Format;
+use super::fixed_layout::FixedLayout;
 use super::members::Member;
 use super::missing::{Missing, mask};
 use super::shard::Sharding;
-use super::slice::{FixedLayout, Slice};
+use super::slice::Slice;
 use super::snapshot::{Snapshot, hash};
 use super::tiles::Tiles;
 use crate::column::Column;

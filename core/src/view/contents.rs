@@ -13,10 +13,11 @@ use self::parts::{PART_BYTES, Parts};
 use self::streams::{Stream, Streams};
 use self::working_memory::WorkingMemory;
 use super::chunk::ZarrChunk;
+use super::fixed_layout::FixedLayout;
 use super::node::{Content, Node, NodeKind};
 use super::readers::Readers;
 use super::shard::Shard;
-use super::slice::{FILE_BYTES_MAX, FixedLayout, Slice};
+use super::slice::{FILE_BYTES_MAX, Slice};
 use crate::array::Array;
 use crate::cache::Cache;
 use crate::error::{AtPath, Error, Result};
@@ -125,6 +126,7 @@ impl Contents {
     }
 
     /// The size of a file that is encoded from start to end. It is encoded to find the size if that depends on the values.
+    /// The caller is [`Contents::alone`].
     ///
     /// # Errors
     /// [`Error::LimitExceeded`] if the file is too large; errors of reading the array.
@@ -146,8 +148,12 @@ impl Contents {
         }
     }
 
+    /// Waits until nobody else measures or encodes a file from start to end.
+    pub(super) async fn alone(&self, id: u64) -> impl Drop {
+        self.parts.alone(id, 0).await
+    }
+
     async fn measure(&self, id: u64, slice: &Slice, limit: u64) -> Result<u64> {
-        let _alone = self.parts.alone(id, 0).await;
         let _memory = self.memory.take(self.stream_bytes(slice)?).await;
         let (mut stream, mut size) = (Stream::new(slice)?, 0);
         while let Some((at, bytes)) = stream.next(slice, self.kept_max()).await? {
@@ -340,4 +346,67 @@ fn changed(slice: &Slice) -> Error {
         slice.array().path(),
         "the array's files changed during the read; look up the file again",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+    use crate::array::{CreateOptions, OpenOptions};
+    use crate::blocking::block_on;
+    use crate::column::Column;
+    use crate::context::Context;
+    use crate::cpu::Cpu;
+    use crate::datatype::{CellCount, Datatype};
+    use crate::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+    use crate::view::View;
+    use crate::write::{Cells, WriteOptions};
+
+    #[test]
+    fn reads_wait_for_memory() {
+        let context = Context::memory().with_cpu(Cpu::Inline).with_cache_bytes(0);
+        let attribute = Attribute::new("a", Datatype::Int32, CellCount::ONE);
+        let dimension = Dimension::new("i", Datatype::Int32, 0_i32, 9_i32, 10_i32);
+        let schema = Schema::new(ArrayType::Dense, vec![dimension], vec![attribute]);
+        let (timestamp_ms, seed, key) = (1, [1; 32], None);
+        let created = CreateOptions {
+            timestamp_ms,
+            seed,
+            key,
+        };
+        block_on(Array::create(&context, "line", &schema, &[], &created)).unwrap();
+        let array = block_on(Array::open(&context, "line", &OpenOptions::default())).unwrap();
+        let cells = Cells {
+            region: None,
+            layout: Layout::RowMajor,
+            columns: vec![("a".to_owned(), Column::from_values(Datatype::Int32, &[7_i32; 10]))],
+        };
+        let sync = false;
+        block_on(array.write(
+            cells,
+            &WriteOptions {
+                timestamp_ms,
+                seed,
+                sync,
+            },
+        ))
+        .unwrap();
+        let array = block_on(Array::open(&context, "line", &OpenOptions::default())).unwrap();
+        let view = View::of_array(&array, "line".to_owned());
+        let contents = Contents::new(Arc::clone(&context.cache), 1 << 20);
+        for name in ["a@all.csv", "a@all.png", "a@all.arrow"] {
+            if cfg!(not(feature = "arrow")) && name.ends_with("arrow") {
+                continue;
+            }
+            let node = block_on(view.lookup(&format!("slices/{name}"))).unwrap().unwrap();
+            let all = contents.memory.take(1 << 20).now_or_never().unwrap();
+            assert!(
+                contents.read(&node, 0..u64::MAX).now_or_never().is_none(),
+                "{name} takes no memory"
+            );
+            drop(all);
+            assert!(contents.read(&node, 0..u64::MAX).now_or_never().is_some(), "{name}");
+        }
+    }
 }

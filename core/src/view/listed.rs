@@ -56,7 +56,7 @@ pub(super) fn whole_attributes(snapshot: &Snapshot, bytes_max: u64) -> Vec<Strin
 }
 
 /// A small image of the first attribute that can be shown, along the last two dimensions at the first written
-/// coordinate of the others; `None` if there is none, or if it would sample from too many cells.
+/// coordinate of the others. `None` if no attribute can be shown, or there are too many cells.
 pub(super) fn thumbnail(snapshot: &Snapshot) -> Option<Slice> {
     let schema = snapshot.array.schema();
     let written = snapshot.array.non_empty_domain()?;

@@ -25,6 +25,7 @@ mod documents;
 pub(crate) mod encode;
 mod file_names;
 mod fill;
+mod fixed_layout;
 mod folder;
 mod listed;
 mod markdown;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::chunk::ZarrChunk;
+use super::fixed_layout::FixedLayout;
 use super::shard::Shard;
-use super::slice::{FixedLayout, Slice};
+use super::slice::Slice;
 use super::snapshot::hash;
 
 /// A file or folder of the view, as of the time of its lookup. Its contents and size never change.

@@ -1,4 +1,4 @@
-//! What listings offer: whole attributes, thumbnails, metadata, overviews, fragments and the last write.
+//! The names in listings: whole attributes, thumbnails, metadata, overviews, fragments and the last write.
 
 use hyperslab::schema::Schema;
 

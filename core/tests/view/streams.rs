@@ -112,6 +112,29 @@ fn two_readers_at_different_places_do_not_start_again() {
 }
 
 #[test]
+fn lookups_at_once_measure_a_file_once() {
+    let store = FaultyVfs::new(Arc::new(MemVfs::new()), Fault::default());
+    let context = Context::new(Arc::new(store.clone())).with_cache_bytes(0);
+    let view = points(&context, 50_000, MIB);
+    block_on(view.list("points")).unwrap();
+    let stored = || store.calls().iter().map(|call| call.bytes).sum::<u64>();
+    store.set(Fault::default());
+    block_on(view.lookup("points/slices/all.csv")).unwrap();
+    let once = stored();
+    store.set(Fault::default());
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| block_on(view.lookup("points/slices/all.jsonl")).unwrap());
+        }
+    });
+    let found = stored();
+    assert!(
+        once > 0 && found <= 2 * once,
+        "{found} bytes for eight lookups, {once} for one"
+    );
+}
+
+#[test]
 fn files_that_take_too_much_memory_are_refused_with_a_remedy() {
     let view = points(&Context::memory(), 200_000, 2 * MIB);
     match block_on(view.lookup("points/slices/all.arrow")) {

@@ -1,0 +1,179 @@
+//! Makes the files and folders at the places of an array.
+
+use std::sync::{Arc, PoisonError};
+
+use super::{View, chunks, facts};
+use crate::array::{Array, Fragment};
+use crate::error::Result;
+use crate::format::enumeration::Enumeration;
+use crate::schema_json;
+use crate::view::chunk::ZarrChunk;
+use crate::view::encode::Format;
+use crate::view::members::Member;
+use crate::view::node::{Content, Node, NodeKind};
+use crate::view::slice::Slice;
+use crate::view::snapshot::{Snapshot, hash};
+use crate::view::tiles::Tiles;
+use crate::view::tree::ViewPath;
+use crate::view::{documents, listed, options, readme, selection, zarr};
+
+/// The most remembered numbers of cells and sizes.
+const KNOWN_MAX: usize = 1 << 16;
+
+impl View {
+    /// The file or folder at a place of an array.
+    pub(super) async fn node(
+        &self,
+        path: &str,
+        snapshot: &Snapshot,
+        place: &ViewPath<'_>,
+        name: &str,
+        now: bool,
+    ) -> Result<Option<Node>> {
+        let (array, modified) = (&snapshot.array, snapshot.modified_ms);
+        let text = |text: String| Some(Node::text(path, modified, text));
+        Ok(match place {
+            ViewPath::Root
+            | ViewPath::Slices
+            | ViewPath::Tiles
+            | ViewPath::Times
+            | ViewPath::Since
+            | ViewPath::Fragments => Some(Node::dir(path, modified)),
+            ViewPath::TileDir(_, prefix) => Tiles::of(array)?.holds(prefix).then(|| Node::dir(path, modified)),
+            ViewPath::Readme => {
+                let name = if name.is_empty() { &self.source.name } else { name };
+                text(readme::array_readme(name, array, now))
+            }
+            ViewPath::Schema => text(documents::pretty(&schema_json::to_json(
+                array.schema(),
+                &enumerations(array).await?,
+            ))),
+            ViewPath::Metadata => text(documents::metadata(&array.metadata().await?)),
+            ViewPath::SlicesReadme => text(readme::slices_readme(snapshot)),
+            ViewPath::Fragment(name) => {
+                let is_named = |f: &&Arc<Fragment>| {
+                    name.strip_suffix(".json") == Some(&*f.name) || listed::fragment_file(f) == *name
+                };
+                let found = array.fragments().iter().find(is_named);
+                found.and_then(|f| text(documents::fragment(f, &f.schema)))
+            }
+            ViewPath::Zarr | ViewPath::ZarrArray(_) => Some(Node::dir(path, modified)),
+            ViewPath::ZarrGroup => text(documents::pretty(&zarr::group(array, &facts::load(array).await?)?)),
+            ViewPath::ZarrMeta(member) => text(documents::pretty(&zarr::array(
+                array,
+                member,
+                &facts::load(array).await?,
+            )?)),
+            ViewPath::ZarrDir(member, prefix) => zarr::holds(array, member, prefix)?.then(|| Node::dir(path, modified)),
+            ViewPath::ZarrChunk(Member::Coordinates(dimension), key) => {
+                let chunk = key
+                    .first()
+                    .and_then(|k| zarr::coordinates(array.schema(), *dimension, *k));
+                chunk.map(|bytes| Node::text(path, modified, bytes))
+            }
+            ViewPath::ZarrChunk(member, key) if zarr::holds(array, member, key)? => {
+                match ZarrChunk::new(snapshot, member, key)? {
+                    Some(chunk) => Some(chunks::node(snapshot, chunk).await?),
+                    None => None,
+                }
+            }
+            ViewPath::ZarrChunk(..) => None,
+            ViewPath::Tile(attribute, tile) => {
+                let tiles = Tiles::of(array)?;
+                if !tiles.holds(tile) {
+                    return Ok(None);
+                }
+                let slice = Slice::new(snapshot, tiles.selection(attribute, tile), Format::Npy)?;
+                Some(self.slice_node(slice).await?)
+            }
+            ViewPath::MetadataKeys | ViewPath::Overviews => Some(Node::dir(path, modified)),
+            ViewPath::MetadataKey(name) => {
+                let metadata = array.metadata().await?;
+                let mut files = listed::metadata_files(&metadata).into_iter();
+                files
+                    .find(|(file, _)| file == name)
+                    .and_then(|(_, value)| text(documents::metadata_file(value)))
+            }
+            ViewPath::Thumbnail => match listed::thumbnail(snapshot) {
+                Some(slice) => Some(self.slice_node(slice).await?.counted_elsewhere()),
+                None => None,
+            },
+            ViewPath::Slice(text, ending) => {
+                let format = Format::from_extension(ending)?;
+                let (text, options) = options::split(text)?;
+                let selection = selection::read(array, text).await?;
+                if let Some(condition) = &options.condition {
+                    array.check_condition(condition).await?;
+                }
+                let slice = Slice::with_options(snapshot, selection, format, options)?;
+                let is_dense = slice.is_dense();
+                let node = self.slice_node(slice).await?;
+                Some(if is_dense { node.counted_elsewhere() } else { node })
+            }
+        })
+    }
+
+    async fn slice_node(&self, mut slice: Slice) -> Result<Node> {
+        if !slice.is_dense() {
+            let cells = self.count(&slice).await?;
+            slice = slice.with_cells(cells);
+        }
+        if slice.format.lists_coordinates() {
+            let fields = slice.array().fields(&slice.fields).await?;
+            slice = slice.with_fields(fields)?;
+        }
+        let layout = slice.fixed_layout()?;
+        let slice = Arc::new(slice);
+        let id = slice.id();
+        let (size, content) = match layout {
+            Some(layout) => (layout.size, Content::Fixed(Arc::clone(&slice), Arc::new(layout))),
+            None => {
+                let size = self.known(id, self.contents.streamed_size(id, &slice)).await?;
+                (size, Content::Streamed(Arc::clone(&slice)))
+            }
+        };
+        Ok(Node {
+            id,
+            modified_ms: slice.snapshot.modified_ms,
+            kind: NodeKind::File { size },
+            stored_bytes: slice.stored_bytes(),
+            counted_elsewhere: false,
+            facts: slice.facts(),
+            content,
+        })
+    }
+
+    /// The number of cells of a sparse slice.
+    async fn count(&self, slice: &Slice) -> Result<u64> {
+        let id = hash(&[b"cells", &slice.id().to_le_bytes()]);
+        self.known(id, async { slice.array().count(&slice.query()?).await })
+            .await
+    }
+
+    /// A number that is found by reading the array, by one reader at a time, and remembered.
+    async fn known(&self, id: u64, find: impl Future<Output = Result<u64>>) -> Result<u64> {
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(number) = known().get(&id) {
+            return Ok(*number);
+        }
+        let _alone = self.contents.alone(id).await;
+        if let Some(number) = known().get(&id) {
+            return Ok(*number);
+        }
+        let number = find.await?;
+        let mut known = known();
+        if known.len() >= KNOWN_MAX {
+            known.clear();
+        }
+        known.insert(id, number);
+        Ok(number)
+    }
+}
+
+async fn enumerations(array: &Array) -> Result<Vec<Enumeration>> {
+    let mut found = Vec::new();
+    for reference in &array.schema().enumerations {
+        found.push(Enumeration::clone(&*array.enumeration(&reference.name).await?));
+    }
+    Ok(found)
+}
