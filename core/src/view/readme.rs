@@ -173,7 +173,7 @@ pub(super) fn slices_readme(snapshot: &Snapshot) -> String {
         Format::described()
     );
     out.push_str(
-        "File sizes are exact. Text files, and Arrow files with text, bool or enumerations, are limited to 256 MiB. If a file cannot be opened, run `getfattr -n user.hyperslab.error .` in this folder for the reason.\n",
+        "File sizes are exact. Text is limited to 256 MiB; images, and Arrow files with text, bool or enumerations, to a quarter of the memory of the mount (`--cache-size`). If a file cannot be opened, run `getfattr -n user.hyperslab.error .` in this folder for the reason.\n",
     );
     out
 }
