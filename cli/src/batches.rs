@@ -193,7 +193,7 @@ impl Batched<'_> {
     }
 
     /// Merges all fragments into one, and removes the originals.
-    async fn merge(&self, place: &Place, rows: u64) -> Result<()> {
+    pub(crate) async fn merge(&self, place: &Place, rows: u64) -> Result<()> {
         let options = || -> Result<WriteOptions> {
             Ok(WriteOptions {
                 timestamp_ms: self.timestamp_ms,

@@ -18,6 +18,36 @@ pub(crate) enum Input {
     Tsv,
 }
 
+/// A format that `import` reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ImportFormat {
+    /// Columns, or arrays of one shape.
+    Cells(Input),
+    /// A file that says itself which arrays it stands for.
+    File(hyperslab_formats::Format),
+}
+
+impl ValueEnum for ImportFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<ImportFormat>> = LazyLock::new(|| {
+            let cells = Input::value_variants().iter().copied().map(ImportFormat::Cells);
+            let files = hyperslab_formats::Format::ALL.iter().copied().map(ImportFormat::File);
+            cells.chain(files).collect()
+        });
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::Cells(input) => input.to_possible_value(),
+            Self::File(format) => {
+                let (name, aliases) = format.extensions().split_first()?;
+                Some(PossibleValue::new(name).aliases(aliases))
+            }
+        }
+    }
+}
+
 /// A format that cells are written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Output(pub(crate) SliceFormat);
@@ -58,6 +88,25 @@ impl Format for Input {
         (
             &["nc", "h5", "hdf5", "tif", "tiff", "grib", "grb2"],
             "convert each of its arrays to .npy first, for example with xarray",
+        ),
+    ];
+}
+
+impl Format for ImportFormat {
+    type Opposite = Output;
+    const DONE: [&'static str; 2] = ["imported", "written"];
+    const ELSEWHERE: &'static [(&'static [&'static str], &'static str)] = &[
+        (
+            &["bz2", "xz", "zip"],
+            "unpack it first, as in `xzcat IN | hyperslab import - ARRAY --format csv`",
+        ),
+        (
+            &["orc", "xls", "xlsx", "ods", "sqlite", "db"],
+            "convert it to Parquet or CSV first, for example with DuckDB or pandas",
+        ),
+        (
+            &["grib", "grb", "grb2"],
+            "convert it to NetCDF first, for example with cfgrib and xarray",
         ),
     ];
 }

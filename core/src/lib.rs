@@ -107,7 +107,7 @@
 //! | count, sum, find extremes | [`Array::count`], [`Array::aggregate`] |
 //! | read scattered cells of a dense array | [`Array::read_points`] |
 //! | write at once | [`Array::write`], [`Array::write_points`] |
-//! | write more than fits in memory | [`Array::writer`], which returns a [`FragmentWriter`] |
+//! | write more than fits in memory | [`Array::box_writer`] for a box in parts, [`Array::writer`] for global order |
 //! | compress, checksum, encrypt | [`schema::Filter`], [`schema::Pipeline`], [`Key`] |
 //! | merge fragments | [`maintain::consolidate`], then [`maintain::vacuum`] |
 //! | delete cells, or periods of time | [`maintain::delete`], [`maintain::delete_fragments`] |
@@ -221,7 +221,7 @@ pub use query::{
     Aggregate, Batch, Batches, CompareOp, Condition, Finding, PlannedRequest, PlannedTile, Query, ReadPlan, Region,
 };
 pub use scalar::{Scalar, ScalarRange};
-pub use write::{Cells, FragmentWriter, WriteOptions};
+pub use write::{BoxWriter, Cells, FragmentWriter, WriteOptions};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

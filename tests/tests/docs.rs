@@ -109,7 +109,7 @@ fn every_promise_names_tests_that_exist() {
     let page = |name: &str| std::fs::read_to_string(top().join("docs").join(name)).unwrap();
     let pages = [page("guarantees.md"), page("mount-semantics.md")];
     let mut code = String::new();
-    for folder in ["core", "cli", "fuse", "tests"] {
+    for folder in ["core", "cli", "formats", "fuse", "tests"] {
         sources(folder).iter().for_each(|s| code.push_str(&s.whole));
     }
     for folder in ["wasm/npm/test", "web-demo/e2e"] {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::formats::{Input, Output};
+use crate::formats::{ImportFormat, Input, Output};
 use crate::time_args::{Moment, Span};
 
 #[derive(Debug, Args)]
@@ -140,7 +140,7 @@ pub(crate) struct Import {
     pub(crate) json: bool,
     /// Read this format [default: by the extension of IN]
     #[arg(long)]
-    pub(crate) format: Option<Input>,
+    pub(crate) format: Option<ImportFormat>,
     /// Set tile extents in the order of the dimensions, or by name as in lon=0.5,day=7d. Extents of dates and times
     /// without a unit use the unit of the type [default: tiles of about 64 Ki cells]
     #[arg(long, value_name = "N,N|DIM=N")]
@@ -174,6 +174,10 @@ pub(crate) struct Import {
     /// Values below 64MiB count as 64MiB
     #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = crate::sizes::parse)]
     pub(crate) memory: u64,
+    /// Store packed integers of NetCDF, HDF5, Zarr and TIFF files as the numbers they stand for [default: store them as
+    /// they are, with their scale and offset as metadata]
+    #[arg(long)]
+    pub(crate) unpack: bool,
     /// Write at this time [default: now]
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub(crate) timestamp: Option<Moment>,

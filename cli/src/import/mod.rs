@@ -7,6 +7,8 @@ mod hostile;
 mod infer;
 mod look;
 mod outliers;
+mod parts;
+mod planned;
 #[cfg(test)]
 mod tests;
 mod tiles;
@@ -22,6 +24,7 @@ use crate::args::Import;
 use crate::batches::{Batched, BoxCells, Budget};
 use crate::build::Building;
 use crate::errors::usage;
+use crate::formats::{self, ImportFormat};
 use crate::input::{Rounding, Source, Stream, Table};
 use crate::show;
 use crate::store::{Env, Place, seed};
@@ -30,7 +33,17 @@ use crate::write::{Target, write_table};
 
 /// Runs the command.
 pub(crate) async fn import(env: &Env, args: &Import) -> Result<()> {
-    let source = Source::new(&args.input, args.format, args.separator)?;
+    let format = match args.format {
+        Some(format) => Some(format),
+        None if args.input == "-" => None,
+        None => Some(formats::of_name(&args.input).map_err(|why| usage("IN", why))?),
+    };
+    let format = match format {
+        Some(ImportFormat::File(format)) => return planned::import(env, args, format).await,
+        Some(ImportFormat::Cells(format)) => Some(format),
+        None => None,
+    };
+    let source = Source::new(&args.input, format, args.separator)?;
     let budget = Budget::new(args.memory);
     let looked = if let Some(text) = source.text(Rounding::Accepted)? {
         look::text(text, &types(args)?)

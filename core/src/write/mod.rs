@@ -1,6 +1,7 @@
 //! Writing cells. One write makes one fragment, which becomes visible atomically.
 
 mod adopt;
+mod box_writer;
 pub(crate) mod boxes;
 mod buffer_pool;
 mod build;
@@ -18,6 +19,7 @@ pub(crate) mod stats;
 pub(crate) mod tiler;
 pub(crate) mod writer;
 
+pub use box_writer::BoxWriter;
 pub use writer::FragmentWriter;
 
 use crate::column::Column;

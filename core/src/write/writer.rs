@@ -248,7 +248,7 @@ impl Array {
     }
 
     /// Checks the columns of attributes with an enumeration.
-    async fn check_indexes(&self, columns: &[(String, Column)]) -> Result<()> {
+    pub(super) async fn check_indexes(&self, columns: &[(String, Column)]) -> Result<()> {
         for (name, column) in columns {
             let attribute = self.schema().attribute(name).map(|(_, a)| a);
             if let Some(a) = attribute.filter(|a| a.datatype == column.datatype)
@@ -261,7 +261,7 @@ impl Array {
     }
 
     /// Starts a fragment that sorts after committed fragments with the same timestamp.
-    async fn draft(&self, kind: ArrayType, options: &WriteOptions) -> Result<Draft> {
+    pub(super) async fn draft(&self, kind: ArrayType, options: &WriteOptions) -> Result<Draft> {
         let time = options.timestamp_ms;
         let mut ids = Ids::new(options.seed);
         clock::rise_above(&mut ids, &commits_since(self, time).await?, time)?;
@@ -359,7 +359,7 @@ impl Array {
 }
 
 /// Commits a fragment, or removes its files if sealing it failed.
-async fn commit_or_discard(array: &Array, name: &str, sealed: Result<Sealed>) -> Result<String> {
+pub(super) async fn commit_or_discard(array: &Array, name: &str, sealed: Result<Sealed>) -> Result<String> {
     match sealed {
         Ok(sealed) => sealed.commit().await,
         Err(e) => {
@@ -399,7 +399,10 @@ pub(crate) fn dimensions<'a>(schema: &Schema, columns: &'a [Column]) -> Vec<&'a 
 }
 
 /// The box of a dense write, or the whole domain if none is given.
-fn dense_box(schema: &Schema, region: Option<Vec<ScalarRange>>) -> Result<(Grid, Vec<Span>, Vec<ScalarRange>)> {
+pub(super) fn dense_box(
+    schema: &Schema,
+    region: Option<Vec<ScalarRange>>,
+) -> Result<(Grid, Vec<Span>, Vec<ScalarRange>)> {
     let grid = Grid::new(schema)?;
     let limits = grid.limits(schema)?;
     let spans = match region {
