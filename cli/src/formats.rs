@@ -97,11 +97,11 @@ impl Format for ImportFormat {
     const DONE: [&'static str; 2] = ["imported", "written"];
     const ELSEWHERE: &'static [(&'static [&'static str], &'static str)] = &[
         (
-            &["bz2", "xz", "zip"],
-            "unpack it first, as in `xzcat IN | hyperslab import - ARRAY --format csv`",
+            &["gz", "bz2", "xz", "zst", "zip"],
+            "unpack it first, as in `zcat IN | hyperslab import - ARRAY --format csv`",
         ),
         (
-            &["orc", "xls", "xlsx", "ods", "sqlite", "db"],
+            &["parquet", "orc", "xls", "xlsx", "ods", "sqlite", "db"],
             "convert it to Parquet or CSV first, for example with DuckDB or pandas",
         ),
         (

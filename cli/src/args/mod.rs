@@ -15,7 +15,7 @@ use clap_complete::Shell;
 pub(crate) use self::cells::{Create, Export, Import, Info, Order, Schema, Write};
 pub(crate) use self::folders::{Copy, Group, Ls, Overviews, Serve};
 pub(crate) use self::upkeep::{Consolidate, Delete, Evolve, Index, Meta, Mode, Vacuum, Verify};
-use crate::formats::{Input, Output, endings};
+use crate::formats::{ImportFormat, Input, Output, endings};
 use crate::lists::{split, split_names};
 
 /// Reads, writes and maintains TileDB arrays.
@@ -99,7 +99,7 @@ pub(crate) enum Command {
     #[command(about = format!("Write a file's cells into an array, as one fragment: {}", endings::<Input>()), after_help = examples::WRITE)]
     Write(Write),
     /// Create an array from a file
-    #[command(about = format!("Create an array from a file: {}", endings::<Input>()), after_help = examples::IMPORT)]
+    #[command(about = format!("Create an array or a group from a file: {}", endings::<ImportFormat>()), after_help = examples::IMPORT)]
     Import(Import),
     /// Show and change the metadata of an array or a group
     #[command(subcommand, after_help = examples::META)]

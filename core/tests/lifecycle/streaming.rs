@@ -7,7 +7,7 @@ use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate};
 use hyperslab::schema::{
     ArrayType, Attribute, Dimension, Enumeration, EnumerationRef, Filter, Layout, Pipeline, Schema,
 };
-use hyperslab::{Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, Error, Query, Window};
+use hyperslab::{Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, Error, Query, ScalarRange, Window};
 use proptest::prelude::*;
 
 use super::sparse;
@@ -47,6 +47,55 @@ proptest! {
         let query = Query { order: Layout::Global, ..Query::default() };
         let read = block_on(open(&context, Window::ALL).read(&query)).unwrap();
         prop_assert_eq!(&*read.column("a").unwrap().values::<i32>().unwrap(), &values[..]);
+    }
+
+    /// A box that arrives in parts is the same fragment as one that is written at once.
+    #[test]
+    fn dense_boxes_arrive_in_parts(
+        sides in (1_u8..16, 1_u8..16),
+        extents in (1_u8..6, 1_u8..6),
+        tiles in (1_u8..4, 1_u8..4),
+        by_columns in any::<bool>(),
+    ) {
+        let mut schema = dense();
+        schema.dimensions[0].extent = Some(extents.0.into());
+        schema.dimensions[1].extent = Some(extents.1.into());
+        if by_columns {
+            schema.tile_order = Layout::ColMajor;
+        }
+        let (context, other) = (new_array(&schema), new_array(&schema));
+        let ranges = |side: u8, step: u8| -> Vec<(u8, u8)> {
+            (0..side).step_by(usize::from(step)).map(|lo| (lo, (lo + step).min(side) - 1)).collect()
+        };
+        // One tile thick along the slow axis, and any number of tiles along the other.
+        let (slow, fast) = if by_columns { (1, 0) } else { (0, 1) };
+        let side = [sides.0, sides.1];
+        let extent = [extents.0, extents.1];
+        let step = [tiles.0 * extents.0, tiles.1 * extents.1][fast];
+        let at_cell = |y: u8, x: u8| i32::from(y) * 100 + i32::from(x);
+        let cells = |y: (u8, u8), x: (u8, u8)| -> Vec<i32> {
+            (y.0..=y.1).flat_map(|y| (x.0..=x.1).map(move |x| at_cell(y, x))).collect()
+        };
+        let region = |y: (u8, u8), x: (u8, u8)| vec![ScalarRange::new(y.0, y.1), ScalarRange::new(x.0, x.1)];
+        let whole = ((0, sides.0 - 1), (0, sides.1 - 1));
+        let mut writer = block_on(open(&context, Window::ALL).box_writer(region(whole.0, whole.1), &at(1))).unwrap();
+        for outer in ranges(side[slow], extent[slow]) {
+            for inner in ranges(side[fast], step) {
+                let (y, x) = if by_columns { (inner, outer) } else { (outer, inner) };
+                block_on(writer.push(&region(y, x), batch(&cells(y, x)))).unwrap();
+            }
+        }
+        block_on(writer.finish()).unwrap();
+        let all = Cells {
+            region: Some(region(whole.0, whole.1)),
+            layout: Layout::RowMajor,
+            columns: batch(&cells(whole.0, whole.1)),
+        };
+        block_on(open(&other, Window::ALL).write(all, &at(1))).unwrap();
+        let (parts, once) = (open(&context, Window::ALL), open(&other, Window::ALL));
+        prop_assert_eq!(parts.non_empty_domain(), once.non_empty_domain());
+        let read = |array: &Array| block_on(array.read(&Query::default())).unwrap();
+        prop_assert_eq!(read(&parts), read(&once));
     }
 
     #[test]
@@ -176,4 +225,25 @@ fn a_consolidation_of_compressible_text_stays_within_its_memory_or_is_refused() 
         block_on(open(&context, Window::ALL).count(&Query::default())).unwrap(),
         100
     );
+}
+
+#[test]
+fn parts_of_a_box_come_in_order_and_whole() {
+    let context = new_array(&dense());
+    let array = open(&context, Window::ALL);
+    let region = |y: (u8, u8), x: (u8, u8)| vec![ScalarRange::new(y.0, y.1), ScalarRange::new(x.0, x.1)];
+    let start = || block_on(array.box_writer(region((0, 7), (0, 6)), &at(1))).unwrap();
+    let refused = |error: Error, why: &str| assert!(error.to_string().contains(why), "{error}");
+    let mut writer = start();
+    let late = block_on(writer.push(&region((4, 7), (0, 6)), batch(&[0; 28]))).unwrap_err();
+    refused(late, "not in the order of its tiles");
+    let cut = block_on(writer.push(&region((0, 2), (0, 6)), batch(&[0; 21]))).unwrap_err();
+    refused(cut, "cuts tiles of 'y', whose extent is 4");
+    let short = block_on(writer.push(&region((0, 3), (0, 6)), batch(&[0; 27]))).unwrap_err();
+    refused(short, "sides of [4, 7] cells, but the columns have 27 cells");
+    block_on(writer.push(&region((0, 3), (0, 6)), batch(&[0; 28]))).unwrap();
+    let again = block_on(writer.push(&region((0, 3), (0, 6)), batch(&[0; 28]))).unwrap_err();
+    refused(again, "not in the order of its tiles");
+    refused(block_on(writer.finish()).unwrap_err(), "not complete: 2 of its tiles");
+    assert!(open(&context, Window::ALL).fragments().is_empty());
 }
