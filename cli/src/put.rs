@@ -65,6 +65,21 @@ impl Destination {
         })
     }
 
+    /// The same for an array, whose axes may also be selected by value, as in `lat=30.5:40.npy`.
+    ///
+    /// # Errors
+    /// As for [`Destination::new`], and errors of reading the values.
+    pub async fn of(name: &str, array: &Array) -> Result<Self> {
+        let Some((stem, ending)) = name.rsplit_once('.').filter(|_| array.schema().is_dense()) else {
+            return Self::new(name, array.schema());
+        };
+        let by_index = selection::by_index(array, stem).await?;
+        Ok(Self {
+            name: name.to_owned(),
+            ..Self::new(&format!("{by_index}.{ending}"), array.schema())?
+        })
+    }
+
     /// The box in canonical spelling; `None` for sparse arrays.
     pub fn selection(&self) -> Option<&str> {
         self.select.as_deref()

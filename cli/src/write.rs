@@ -3,6 +3,7 @@
 pub(crate) mod large;
 
 use anyhow::{Context as _, Result, anyhow};
+use hyperslab::internals::view::selection;
 use hyperslab::schema::Field;
 use hyperslab::vfs::redact;
 use hyperslab::{Array, Error, ScalarRange, WriteOptions};
@@ -11,6 +12,7 @@ use serde_json::json;
 use crate::args::Write;
 use crate::batches::Budget;
 use crate::cells::{assemble, points};
+use crate::errors::usage;
 use crate::input::{Lines, Rounding, Source, Table};
 use crate::store::{Env, seed};
 use crate::{show, time_args};
@@ -22,7 +24,15 @@ pub(crate) async fn write(env: &Env, args: &Write) -> Result<()> {
     let array = env.open_to_write(&args.array, Some(budget)).await?;
     let stream = source.stream(Rounding::Refused)?;
     let what = || format!("cannot write {} into {}", source.shown(), args.array);
-    let target = match &args.select {
+    let select = match &args.select {
+        Some(text) if array.schema().is_dense() => Some(
+            selection::by_index(&array, text)
+                .await
+                .map_err(|e| usage("--select", e))?,
+        ),
+        other => other.clone(),
+    };
+    let target = match &select {
         _ if args.points => Target::Points,
         Some(text) => Target::Box(text),
         None => Target::Table,

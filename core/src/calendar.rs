@@ -3,6 +3,10 @@
 //! Uses the proleptic Gregorian calendar without leap seconds, like numpy's `datetime64`. Times are in UTC; an offset
 //! in the text is applied when parsing.
 
+mod time_unit;
+
+pub use time_unit::TimeUnit;
+
 use crate::datatype::Datatype;
 
 /// The accepted forms of dates, for messages.

@@ -218,7 +218,8 @@ pub use datatype::{CellCount, Datatype, Physical};
 pub use error::{Error, Malformed, MalformedKind, Result};
 pub use filter::Key;
 pub use query::{
-    Aggregate, Batch, Batches, CompareOp, Condition, Finding, PlannedRequest, PlannedTile, Query, ReadPlan, Region,
+    Aggregate, AxisValues, Batch, Batches, CompareOp, Condition, Finding, PlannedRequest, PlannedTile, Query, ReadPlan,
+    Region,
 };
 pub use scalar::{Scalar, ScalarRange};
 pub use write::{BoxWriter, Cells, FragmentWriter, WriteOptions};

@@ -17,6 +17,8 @@ pub const TILE_BYTES_MAX: u64 = 1 << 36;
 pub const CHUNK_BYTES_MAX: u64 = u32::MAX as u64;
 /// Default size of a batch of a streamed read, in bytes.
 pub const BATCH_BYTES: u64 = 256 << 20;
+/// Most values along an axis that selections by value read.
+pub const AXIS_VALUES_MAX: u64 = 1 << 22;
 /// Default size of the cache of decoded tiles, in bytes.
 pub const CACHE_BYTES: u64 = 64 << 20;
 /// Size of a chunk before filtering when writing, in bytes.

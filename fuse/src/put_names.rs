@@ -1,5 +1,6 @@
 //! The names of files in `put/`.
 
+use hyperslab::blocking::block_on;
 use hyperslab::view::View;
 use hyperslab_cli::put::Destination;
 
@@ -12,7 +13,7 @@ pub(crate) fn destination(view: &View, folder: &Folder, name: &str) -> Result<Op
         return Ok(None);
     }
     let array = folder.array(view)?;
-    let parsed = Destination::new(name, array.schema());
+    let parsed = block_on(Destination::of(name, &array));
     Ok(Some(parsed.map_err(|e| Refusal::of_write(&e))?))
 }
 

@@ -69,7 +69,7 @@ fn sparse(schema: &Schema, out: &mut String) {
 /// The expected shape and types of the file `asked`, or of a file of all cells.
 pub(crate) fn expected(view: &View, array_path: &str, array: &Array, asked: Option<&str>) -> String {
     let name = asked.unwrap_or("all.npy");
-    let destination = match Destination::new(name, array.schema()) {
+    let destination = match block_on(Destination::of(name, array)) {
         Ok(destination) => destination,
         Err(why) => return format!("{name}: {why:#}"),
     };

@@ -207,6 +207,7 @@ impl Array {
             deletes,
             metadata_files: found.metadata,
             enumerations: Mutex::default(),
+            axis_values: Mutex::default(),
         })))
     }
 

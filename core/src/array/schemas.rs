@@ -95,6 +95,7 @@ impl Array {
             deletes: own.deletes.clone(),
             metadata_files: own.metadata_files.clone(),
             enumerations: Mutex::default(),
+            axis_values: Mutex::default(),
         })))
     }
 }

@@ -8,6 +8,7 @@ use crate::filter::Key;
 use crate::format::condition::StoredCondition;
 use crate::format::enumeration::Enumeration;
 use crate::format::schema::Schema;
+use crate::query::AxisValues;
 use crate::scalar::ScalarRange;
 use crate::sort::sort_by_number;
 
@@ -36,6 +37,8 @@ pub(crate) struct Snapshot {
     pub(crate) metadata_files: Vec<String>,
     /// The enumerations loaded so far, by name.
     pub(crate) enumerations: Mutex<HashMap<String, Arc<Enumeration>>>,
+    /// The values along the dimensions looked up so far, by the dimension's number.
+    pub(crate) axis_values: Mutex<HashMap<usize, Option<Arc<AxisValues>>>>,
 }
 
 /// A delete commit.
@@ -113,6 +116,7 @@ impl Array {
             deletes: s.deletes.clone(),
             metadata_files: s.metadata_files.clone(),
             enumerations: Mutex::default(),
+            axis_values: Mutex::default(),
         }))
     }
 

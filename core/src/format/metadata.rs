@@ -61,7 +61,7 @@ pub fn nodata(metadata: &BTreeMap<String, MetaValue>, attribute: &str) -> Vec<f6
 
 impl MetaValue {
     /// The values as numbers; a string counts if it is a number. Empty if they are not numeric.
-    fn numbers(&self) -> Vec<f64> {
+    pub(crate) fn numbers(&self) -> Vec<f64> {
         if self.datatype.is_string() {
             let text = String::from_utf8_lossy(&self.data);
             return text

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! selection := [attribute {"," attribute} "@"] ("all" | axis {"," axis})
-//! axis      := [dimension "="] range
+//! axis      := range | dimension "=" range | dimension "=@" range
 //! range     := ":" | "_" | coordinate | [coordinate] ":" [coordinate] [":" step]
 //! ```
 //!
@@ -11,9 +11,14 @@
 //! whole range outside the domain is an error.
 //!
 //! An omitted end is the end of the non-empty domain, or of the domain if nothing is written. Omitted axes are selected
-//! in full. A dimension label may be used in place of its dimension ([`read`]), with labels as the ends of the range.
+//! in full.
+//!
+//! [`read`] also selects by value. If an axis of a dense array has values, such as latitudes, `lat=30.5:40` selects the
+//! coordinates whose values are in the closed range, and `lat=30.5` the one with the nearest value. `lat=@10:20` and a
+//! range without a name count coordinates. A dimension label may be used in place of its dimension.
 //! `%2C` and other percent-encodings escape characters of the grammar.
 
+mod by_value;
 mod coordinate;
 mod labels;
 mod lexer;
@@ -21,8 +26,8 @@ mod lexer;
 use std::borrow::Cow;
 
 pub use crate::format::attribute::{column_names, display_name};
+pub use by_value::{by_index, read};
 pub use coordinate::selects_nothing;
-pub use labels::read;
 pub(super) use lexer::{positions, quote};
 
 use crate::calendar;
@@ -92,10 +97,7 @@ fn parse_with(text: &str, schema: &Schema, non_empty: Option<&[ScalarRange]>, be
     if text.trim().is_empty() {
         return Err(Error::invalid("the selection is empty; write all for every cell"));
     }
-    let (names, body) = match lexer::split_once(text, '@') {
-        Some((names, body)) => (Some(names), body),
-        None => (None, text),
-    };
+    let (names, body) = lexer::split_attributes(text);
     let attributes = names.map(|names| attributes(names, schema)).transpose()?;
     let whole: Vec<Axis> = schema
         .dimensions
@@ -189,7 +191,8 @@ fn axis_of<'a>(item: &'a str, position: usize, schema: &Schema) -> Result<(usize
     };
     let name = lexer::unquote(name)?;
     match schema.dimension(&name) {
-        Some((index, _)) => Ok((index, range)),
+        // Without values along the axis, a name and an index mean the same.
+        Some((index, _)) => Ok((index, range.trim_start().strip_prefix('@').unwrap_or(range))),
         None => {
             let names: Vec<_> = schema.dimensions.iter().map(|d| d.name.as_str()).collect();
             Err(Error::invalid(suggest::unknown("dimension", &name, &names)))

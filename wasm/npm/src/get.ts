@@ -110,7 +110,7 @@ export async function get(array: TileArray, selection?: Selection, options: GetO
   const { attrs, out } = options;
   const order = orderOf(options.order);
   const named = attrs === undefined ? undefined : typeof attrs === "string" ? [attrs] : [...attrs];
-  const inText = typeof selection === "string" ? selection.split("@").slice(0, -1) : [];
+  const inText = typeof selection === "string" ? selection.replace(/=\s*@/g, "=").split("@").slice(0, -1) : [];
   if (!named && inText.length === 0) refuseSeveral(array.attrs.map(({ name }) => name));
   if (out) fits(out, array, named ?? inText);
   // Changes that the handle makes meanwhile are not seen: all parts are of one state.

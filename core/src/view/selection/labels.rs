@@ -1,6 +1,6 @@
 //! Selections by dimension labels, such as `lat=30.0:40.0`, where `lat` labels the dimension `y`.
 
-use super::{Axis, Beyond, Selection, coordinate, lexer, parse_with};
+use super::{Axis, Beyond, coordinate, lexer};
 use crate::array::Array;
 use crate::datatype::{Datatype, Physical};
 use crate::error::{Error, Result};
@@ -8,45 +8,8 @@ use crate::format::dimension_label::DimensionLabel;
 use crate::format::domain::Dimension;
 use crate::scalar::{Scalar, ScalarRange};
 
-/// Parses a selection of `array` for reading, like [`parse`](super::parse) but clipped to the domain. An item may name a dimension label to select the coordinates with
-/// these labels. Omitted ends are taken from the non-empty domain.
-///
-/// # Errors
-/// Same as [`parse`](super::parse), and errors of reading the labels. [`Error::InvalidArgument`] if no coordinate has such a label,
-/// or if the coordinates with such labels are not contiguous.
-pub async fn read(array: &Array, text: &str) -> Result<Selection> {
-    let (schema, written) = (array.schema(), array.non_empty_domain());
-    let (names, body) = match lexer::split_once(text, '@') {
-        Some((names, body)) => (Some(names), body),
-        None => (None, text),
-    };
-    let mut items: Vec<String> = Vec::new();
-    let mut labelled = false;
-    for item in lexer::split(body, ',') {
-        let label = match lexer::split_once(item, '=') {
-            Some((name, range)) => {
-                let name = lexer::unquote(name)?;
-                let label = schema.labels.iter().find(|l| l.name == name);
-                label.filter(|_| schema.dimension(&name).is_none()).zip(Some(range))
-            }
-            None => None,
-        };
-        labelled |= label.is_some();
-        items.push(match label {
-            Some((label, range)) => by_coordinates(array, label, range).await?,
-            None => item.to_owned(),
-        });
-    }
-    if !labelled {
-        return parse_with(text, schema, written.as_deref(), Beyond::Clipped);
-    }
-    let names = names.map_or_else(String::new, |names| format!("{names}@"));
-    let text = names + &items.join(",");
-    parse_with(&text, schema, written.as_deref(), Beyond::Clipped)
-}
-
 /// The same selection by the coordinates of the dimension.
-async fn by_coordinates(array: &Array, label: &DimensionLabel, text: &str) -> Result<String> {
+pub(super) async fn by_coordinates(array: &Array, label: &DimensionLabel, text: &str) -> Result<String> {
     let wrong = |why: &str| Error::invalid(format!("'{text}' (dimension label '{}'): {why}", label.name));
     let dimension = usize::try_from(label.dimension).ok();
     let dimension = dimension.and_then(|d| array.schema().dimensions.get(d));
@@ -95,7 +58,7 @@ async fn by_coordinates(array: &Array, label: &DimensionLabel, text: &str) -> Re
 }
 
 /// The range of all values of a number type; `None` for strings, which have no bounds.
-fn everything(datatype: Datatype) -> Option<ScalarRange> {
+pub(super) fn everything(datatype: Datatype) -> Option<ScalarRange> {
     let integers = |bits: u32, signed: bool| {
         let (lo, hi) = if signed {
             (-(1_i128 << (bits - 1)), (1 << (bits - 1)) - 1)

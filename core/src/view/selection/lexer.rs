@@ -23,6 +23,17 @@ pub(super) fn split_once(text: &str, separator: char) -> Option<(&str, &str)> {
     Some((text.get(..at)?, text.get(at + separator.len_utf8()..)?))
 }
 
+/// The attributes before an `@`, if any, and the axes. An `@` after `=` belongs to an axis: `lat=@0:10` selects by index.
+pub(super) fn split_attributes(text: &str) -> (Option<&str>, &str) {
+    let ats = positions(text, |rest| rest.starts_with('@'));
+    let mut ats = ats.filter(|at| !text.get(..*at).is_some_and(|before| before.trim_end().ends_with('=')));
+    let cut = ats.next().and_then(|at| Some((text.get(..at)?, text.get(at + 1..)?)));
+    match cut {
+        Some((names, body)) => (Some(names), body),
+        None => (None, text),
+    }
+}
+
 /// The positions outside quotes where the rest of the text passes a test.
 pub(in crate::view) fn positions<'a>(
     text: &'a str,
@@ -93,6 +104,13 @@ mod tests {
         assert_eq!(split("'a,b',c", ','), ["'a,b'", "c"]);
         assert_eq!(split_once("x='a=b'", '='), Some(("x", "'a=b'")));
         assert_eq!(split("", ','), [""]);
+    }
+
+    #[test]
+    fn an_at_sign_after_an_equals_sign_is_part_of_an_axis() {
+        assert_eq!(split_attributes("a,b@x=@0:2,y=1"), (Some("a,b"), "x=@0:2,y=1"));
+        assert_eq!(split_attributes("x= @0:2"), (None, "x= @0:2"));
+        assert_eq!(split_attributes("'a=@b'@0"), (Some("'a=@b'"), "0"));
     }
 
     #[test]

@@ -1,0 +1,192 @@
+//! Selects cells by the values along axes, which coordinate variables hold.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
+use hyperslab::blocking::block_on;
+use hyperslab::internals::view::selection;
+use hyperslab::metadata::{Entry, MetaValue};
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::{
+    Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, OpenOptions, ScalarRange, WriteOptions,
+};
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+const ROOM: u64 = 99;
+
+/// Makes a dense array with these dimensions, which have room for more cells.
+fn make(context: &Context, path: &str, dimensions: &[&str], attribute: &str, cells: Option<Column>) {
+    let dimension = |name: &&str| Dimension::new(name, Datatype::Uint64, 0_u64, ROOM, 10_u64);
+    let datatype = cells.as_ref().map_or(Datatype::Int8, |c| c.datatype);
+    let cell = cells.as_ref().map_or(CellCount::ONE, |c| c.cell);
+    let schema = Schema::new(
+        ArrayType::Dense,
+        dimensions.iter().map(dimension).collect(),
+        vec![Attribute::new(attribute, datatype, cell)],
+    );
+    let seed = [path.len() as u8 + path.as_bytes()[path.len() - 1]; 32];
+    let options = CreateOptions {
+        timestamp_ms: 1,
+        seed,
+        key: None,
+    };
+    block_on(Array::create(context, path, &schema, &[], &options)).unwrap();
+    let Some(column) = cells else { return };
+    let write = WriteOptions {
+        timestamp_ms: 2,
+        seed,
+        sync: false,
+    };
+    let cells = Cells {
+        region: Some(vec![ScalarRange::new(0_u64, column.len() as u64 - 1)]),
+        layout: Layout::RowMajor,
+        columns: vec![(attribute.to_owned(), column)],
+    };
+    block_on(open(context, path).write(cells, &write)).unwrap();
+}
+
+fn note(context: &Context, path: &str, key: &str, value: MetaValue) {
+    let entry = Entry {
+        key: key.to_owned(),
+        value: Some(value),
+    };
+    let options = WriteOptions {
+        timestamp_ms: 3,
+        seed: [key.len() as u8; 32],
+        sync: false,
+    };
+    block_on(open(context, path).write_metadata(&[entry], &options)).unwrap();
+}
+
+fn open(context: &Context, path: &str) -> Array {
+    block_on(Array::open(context, path, &OpenOptions::default())).unwrap()
+}
+
+/// A group as TileDB-CF writes it. Latitudes descend, longitudes are packed, days are hours since a moment, and `level`
+/// has no values.
+fn climate() -> Context {
+    let context = Context::memory();
+    make(&context, "g/t2m", &["time", "lat", "lon", "level", "site"], "t2m", None);
+    let latitudes: Vec<f32> = (0..10).map(|i| 45.0 - 2.5 * i as f32).collect();
+    make(
+        &context,
+        "g/lat",
+        &["lat"],
+        "lat.data",
+        Some(Column::from_values(Datatype::Float32, &latitudes)),
+    );
+    let longitudes: Vec<i16> = (0..8).map(|i| i * 10).collect();
+    make(
+        &context,
+        "g/lon",
+        &["lon"],
+        "lon.index",
+        Some(Column::from_values(Datatype::Int16, &longitudes)),
+    );
+    let number = |v: f64| MetaValue::bytes(Datatype::Float64, &v.to_le_bytes());
+    note(&context, "g/lon", "__tiledb_attr.lon.index.scale_factor", number(0.5));
+    note(&context, "g/lon", "__tiledb_attr.lon.index.add_offset", number(-10.0));
+    let hours: Vec<i32> = (0..60).map(|day| day * 24 + 12).collect();
+    make(
+        &context,
+        "g/time",
+        &["time"],
+        "time.data",
+        Some(Column::from_values(Datatype::Int32, &hours)),
+    );
+    let units = MetaValue::text("hours since 2020-01-01 00:00:00");
+    note(&context, "g/time", "__tiledb_attr.time.data.units", units);
+    let names = ["oslo", "bern", "rome"];
+    make(
+        &context,
+        "g/site",
+        &["site"],
+        "site_",
+        Some(Column::from_cells(Datatype::StringUtf8, names)),
+    );
+    context
+}
+
+#[test]
+fn names_select_by_value_and_positions_by_index() {
+    let context = climate();
+    let array = open(&context, "g/t2m");
+    let select = |text: &str| block_on(selection::by_index(&array, text));
+    for (text, same) in [
+        // Both ends are included. The latitudes descend.
+        ("lat=40:45", "lat=@0:3"),
+        ("lat=30.5:40", "lat=@2:6"),
+        ("lat=42:", "lat=@0:2"),
+        // A single value is the nearest.
+        ("lat=42.5", "lat=@1"),
+        ("lat=41.3", "lat=@1"),
+        ("lat=41.2", "lat=@2"),
+        // Packed values count as what they stand for: -10, -5, 0, …
+        ("lon=-5:5", "lon=@1:4"),
+        ("lon=-5", "lon=@1"),
+        // Dates mean their whole period.
+        ("time=2020-01-03", "time=@2"),
+        ("time=2020-02", "time=@31:60"),
+        ("time=2020-01-30:2020-02-01", "time=@29:32"),
+        ("time=2020-01-30T12:00:2020-01-30T13:00", "time=@29:30"),
+        ("time=2020-01-30T11:00", "time=@29"),
+        // Text.
+        ("site=bern", "site=@1"),
+        ("t2m@lat=40:45,time=2020-02", "t2m@lat=@0:3,time=@31:60"),
+        // By index.
+        ("lat=@2:6", "lat=@2:6"),
+        ("t2m@lat=@2:6", "t2m@lat=@2:6"),
+        ("2:6,0:3", "2:6,0:3"),
+        ("lat=:", "lat=:"),
+        // An axis without values is selected by index.
+        ("level=3:5", "level=3:5"),
+    ] {
+        assert_eq!(select(text).unwrap(), same, "{text}");
+    }
+    for (text, why) in [
+        (
+            "lat=30.1:30.2",
+            "no value is there; the values go from 45.0 to 22.5; to select by index, write lat=@0:10",
+        ),
+        ("lat=80", "no value is there"),
+        ("lat=40:30", "the end is before the start"),
+        ("lat=40:45:2", "cannot have a step"),
+        ("lat=north", "is not a number"),
+        (
+            "time=2021-01",
+            "the values go from 2020-01-01T12:00:00.000 to 2020-02-29T12:00:00.000",
+        ),
+        ("site=paris", "no value is there"),
+        ("site=oslo:rome", "not next to each other"),
+    ] {
+        let error = select(text).unwrap_err().to_string();
+        assert!(error.contains(why), "{text}: {error}");
+    }
+}
+
+#[test]
+fn the_same_cells_are_read_by_value_and_by_index() {
+    let context = climate();
+    let array = open(&context, "g/t2m");
+    let read = |text: &str| block_on(selection::read(&array, text)).unwrap();
+    assert_eq!(read("lat=30.5:40,lon=-5"), read("lat=@2:6,lon=@1"));
+    assert_eq!(read("lat=@2:6"), read(":,2:6"));
+    assert!(read("lon=-5").axes[2].single);
+}
+
+#[test]
+fn other_arrays_are_no_coordinate_variables() {
+    let context = Context::memory();
+    let values = || Some(Column::from_values(Datatype::Float64, &[1.0, 2.0]));
+    make(&context, "g/v", &["a", "b", "c", "d"], "v", None);
+    make(&context, "g/a", &["a"], "other", values());
+    make(&context, "g/b", &["x"], "b", values());
+    make(&context, "g/c", &["c"], "c.data", None);
+    let array = open(&context, "g/v");
+    for dimension in 0..4 {
+        assert_eq!(block_on(array.axis_values(dimension)).unwrap(), None, "{dimension}");
+    }
+    // Whole numbers are indexes then, as before.
+    let selected = block_on(selection::read(&array, "a=1:3")).unwrap();
+    assert_eq!(selected.shape()[0], 2);
+}
