@@ -115,6 +115,7 @@
 //! | check for damage | [`Array::verify`] |
 //! | store keys and values | [`Array::metadata`], [`Array::write_metadata`] |
 //! | put arrays in groups | [`group`] |
+//! | know axes, units, coordinates and missing values | [`conventions::of`] |
 //! | open a disk, a bucket or a web server | [`vfs`], [`vfs::open_url`] |
 //! | convert to and from Arrow | [`arrow`](https://docs.rs/hyperslab/latest/hyperslab/arrow/), with the feature `arrow` |
 //! | show slices as CSV, npy, PNG, Zarr… | [`view::View`] |
@@ -180,6 +181,7 @@ mod cache;
 mod calendar;
 mod column;
 mod context;
+pub mod conventions;
 mod cpu;
 mod datatype;
 mod error;

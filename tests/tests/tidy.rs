@@ -21,6 +21,7 @@ const SHELL: &[&str] = &[
     "core/src/array/sizes.rs",
     "core/src/array/vacuumed.rs",
     "core/src/context/transaction",
+    "core/src/conventions/fetch.rs",
     "core/src/cpu.rs",
     "core/src/lib.rs",
     "core/src/blocking.rs",
@@ -302,6 +303,12 @@ const LAYERS: &[(&str, &[&str])] = &[
         "schema_json",
         &[
             "limits", "error", "datatype", "scalar", "column", "calendar", "format", "filter",
+        ],
+    ),
+    (
+        "conventions",
+        &[
+            "error", "datatype", "scalar", "format", "vfs", "context", "array", "query",
         ],
     ),
     (
