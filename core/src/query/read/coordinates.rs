@@ -6,6 +6,7 @@ use crate::array::Array;
 use crate::calendar::TimeUnit;
 use crate::column::Column;
 use crate::context::Context;
+use crate::conventions::{Answer, Content, Coordinates, Description, Object, Request, Step};
 use crate::datatype::Datatype;
 use crate::error::{Error, Result};
 use crate::format::metadata::MetaValue;
@@ -43,7 +44,8 @@ impl Array {
     ///
     /// They are the cells of the coordinate variable: an array of one dimension in the same folder, with the
     /// dimension's name, as in NetCDF files that TileDB-CF or `hyperslab import` wrote. The array `lat` along `lat` has
-    /// the attribute `lat`, `lat.data`, `lat.index` or `lat_`. They are read once for each opened array.
+    /// the attribute `lat`, `lat.data`, `lat.index` or `lat_`. Without one, they are the centres of the cells of a GDAL
+    /// raster, by the geotransform in its metadata. They are read once for each opened array.
     ///
     /// # Errors
     /// [`Error::LimitExceeded`] if there are more than 4 million values; errors of reading.
@@ -67,14 +69,49 @@ impl Array {
         else {
             return Ok(None);
         };
-        let Some((context, path)) = self.sibling(&axis.name)? else {
+        if let Some((context, path)) = self.sibling(&axis.name)? {
+            match Self::open(&context, &path, &self.0.options).await {
+                Ok(array) => {
+                    if let Some(found) = variable(&array, &axis.name).await? {
+                        return Ok(Some(found));
+                    }
+                }
+                Err(Error::NotFound { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.regular(dimension).await
+    }
+
+    /// Evenly spaced values of which the array's own metadata tells: the centres of the cells of a GDAL raster.
+    async fn regular(&self, dimension: usize) -> Result<Option<AxisValues>> {
+        let metadata = self.metadata().await?;
+        if !metadata.contains_key("_gdal") {
+            return Ok(None);
+        }
+        let content = Content::Array {
+            schema: Arc::clone(self.schema()),
+            non_empty_domain: self.non_empty_domain(),
+        };
+        let mut description = Description::default();
+        let own = Answer::Object(Box::new(Object { content, metadata }));
+        description.answer(Request::Object(String::new()), own);
+        let Step::Done(dataset) = description.step() else {
             return Ok(None);
         };
-        match Self::open(&context, &path, &self.0.options).await {
-            Ok(array) => variable(&array, &axis.name).await,
-            Err(Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        let axes = dataset.variables.first().map(|v| v.axes.as_slice()).unwrap_or_default();
+        let Some(axis) = axes.get(dimension) else {
+            return Ok(None);
+        };
+        let (Coordinates::Regular(regular), Some(length)) = (&axis.coordinates, axis.length) else {
+            return Ok(None);
+        };
+        check_count(&axis.name, length)?;
+        let values: Vec<f64> = (0..length).map(|i| regular.start + i as f64 * regular.step).collect();
+        Ok(Some(AxisValues {
+            first: axis.first.unwrap_or(0).into(),
+            values: Column::from_values(Datatype::Float64, &values),
+        }))
     }
 
     /// The place of another array in the same folder, if its name can be one.
@@ -134,13 +171,7 @@ async fn variable(array: &Array, name: &str) -> Result<Option<AxisValues>> {
         return Ok(None);
     };
     let count = u64::try_from(last - first).unwrap_or(u64::MAX).saturating_add(1);
-    if count > limits::AXIS_VALUES_MAX {
-        return Err(Error::LimitExceeded {
-            what: format!("values along '{name}' (select by index, as in {name}=@0:10)"),
-            found: count,
-            limit: limits::AXIS_VALUES_MAX,
-        });
-    }
+    check_count(name, count)?;
     let query = Query {
         region: Region::from_box(written),
         fields: Some(vec![attribute.name.clone()]),
@@ -163,6 +194,17 @@ async fn variable(array: &Array, name: &str) -> Result<Option<AxisValues>> {
             None => values,
         },
     }))
+}
+
+fn check_count(axis: &str, count: u64) -> Result<()> {
+    if count <= limits::AXIS_VALUES_MAX {
+        return Ok(());
+    }
+    Err(Error::LimitExceeded {
+        what: format!("values along '{axis}' (select by index, as in {axis}=@0:10)"),
+        found: count,
+        limit: limits::AXIS_VALUES_MAX,
+    })
 }
 
 fn text_of(value: &MetaValue) -> String {
