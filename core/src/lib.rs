@@ -211,7 +211,7 @@ pub mod vfs;
 pub mod view;
 mod write;
 
-pub use array::{Array, CreateOptions, Fragment, OpenOptions, Window};
+pub use array::{Array, AxisValues, CreateOptions, Fragment, OpenOptions, Window};
 pub use cache::Cache;
 pub use column::Column;
 pub use context::{Context, Transaction};
@@ -220,8 +220,7 @@ pub use datatype::{CellCount, Datatype, Physical};
 pub use error::{Error, Malformed, MalformedKind, Result};
 pub use filter::Key;
 pub use query::{
-    Aggregate, AxisValues, Batch, Batches, CompareOp, Condition, Finding, PlannedRequest, PlannedTile, Query, ReadPlan,
-    Region,
+    Aggregate, Batch, Batches, CompareOp, Condition, Finding, PlannedRequest, PlannedTile, Query, ReadPlan, Region,
 };
 pub use scalar::{Scalar, ScalarRange};
 pub use write::{BoxWriter, Cells, FragmentWriter, WriteOptions};

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use crate::array::Array;
+use crate::array::{Array, AxisValues};
 use crate::calendar::TimeUnit;
 use crate::column::Column;
 use crate::context::Context;
@@ -14,30 +14,6 @@ use crate::limits;
 use crate::query::{Query, Region};
 use crate::scalar::Scalar;
 use crate::vfs::{self, VfsExt, join};
-
-/// The values along an axis of a dense array, one per coordinate.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AxisValues {
-    /// The coordinate of the first value.
-    pub first: i128,
-    /// The values: unpacked numbers, dates, or strings. Times such as `hours since 2000-01-01` are dates in
-    /// milliseconds.
-    pub values: Column,
-}
-
-impl AxisValues {
-    /// The value with this index.
-    pub fn at(&self, index: usize) -> Option<Scalar> {
-        if index >= self.values.len() {
-            return None;
-        }
-        let bytes = self.values.cell(index);
-        match self.values.cell.is_var() {
-            true => Some(Scalar::Bytes(bytes.to_vec())),
-            false => Scalar::from_le_bytes(self.values.datatype.physical(), bytes),
-        }
-    }
-}
 
 impl Array {
     /// The values along a dimension of a dense array; `None` if nothing says so.
