@@ -86,7 +86,7 @@ impl Format for Input {
             "convert it to Arrow or CSV first, for example with DuckDB or pandas",
         ),
         (
-            &["nc", "h5", "hdf5", "tif", "tiff", "grib", "grb2"],
+            &["nc", "h5", "hdf5", "tif", "tiff", "nii", "grib", "grb2"],
             "convert each of its arrays to .npy first, for example with xarray",
         ),
     ];
@@ -148,7 +148,9 @@ pub(crate) fn endings<F: ValueEnum>() -> String {
 /// # Errors
 /// The extension is unknown. The message lists the supported extensions.
 pub(crate) fn of_name<F: Format>(name: &str) -> Result<F, String> {
-    let ending = std::path::Path::new(name).extension().and_then(|e| e.to_str());
+    // NIfTI files are compressed as a matter of course.
+    let plain = name.strip_suffix(".gz").filter(|n| n.ends_with(".nii")).unwrap_or(name);
+    let ending = std::path::Path::new(plain).extension().and_then(|e| e.to_str());
     let ending = ending.unwrap_or("");
     F::from_str(ending, true).map_err(|_| {
         let [done, other] = F::DONE;

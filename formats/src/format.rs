@@ -66,6 +66,12 @@ impl Format {
     /// Opens a file of this format.
     pub(crate) fn open(self, path: &Path, options: &Options) -> Result<Box<dyn Source>> {
         let _ = (path, options);
-        bail!("this build of hyperslab does not read {} files", self.title())
+        match self {
+            #[cfg(feature = "nifti")]
+            Self::Nifti => crate::nifti::open(path, options),
+            #[cfg(feature = "tiff")]
+            Self::Tiff => crate::tiff::open(path, options),
+            other => bail!("this build of hyperslab does not read {} files", other.title()),
+        }
     }
 }

@@ -7,9 +7,21 @@
 //!
 //! Each format is a module behind a feature of its name.
 
+#[cfg(any(feature = "nifti", feature = "tiff"))]
+mod bioimg;
 mod format;
 mod guard;
+#[cfg(any(feature = "nifti", feature = "tiff"))]
+mod meta;
+#[cfg(feature = "nifti")]
+mod nifti;
+#[cfg(feature = "tiff")]
+mod pam;
 mod plan;
+#[cfg(feature = "tiff")]
+mod tiff;
+#[cfg(feature = "tiff")]
+mod xml;
 
 use std::path::Path;
 

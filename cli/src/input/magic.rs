@@ -27,6 +27,7 @@ const fn kind(magic: &'static [u8], what: &'static str, formats: &'static [Input
 
 const TO_TABLE: &str = "convert it to Arrow or CSV first, for example with DuckDB or pandas";
 const TO_ARRAYS: &str = "convert each of its arrays to .npy first, for example with xarray";
+const AS_TIFF: &str = "import it with --format tif";
 
 const KINDS: &[Kind] = &[
     kind(
@@ -80,8 +81,10 @@ const KINDS: &[Kind] = &[
     kind(b"CDF\x01", "a netCDF file", &[], TO_ARRAYS),
     kind(b"CDF\x02", "a netCDF file", &[], TO_ARRAYS),
     kind(b"CDF\x05", "a netCDF file", &[], TO_ARRAYS),
-    kind(b"II*\0", "a TIFF image", &[], TO_ARRAYS),
-    kind(b"MM\0*", "a TIFF image", &[], TO_ARRAYS),
+    kind(b"II*\0", "a TIFF image", &[], AS_TIFF),
+    kind(b"MM\0*", "a TIFF image", &[], AS_TIFF),
+    kind(b"II+\0", "a TIFF image", &[], AS_TIFF),
+    kind(b"MM\0+", "a TIFF image", &[], AS_TIFF),
 ];
 
 /// Returns an error if the first bytes of a file show that it does not have this format. `name` is the file's name.

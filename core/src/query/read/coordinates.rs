@@ -1,0 +1,203 @@
+//! The values along the axes of dense arrays, which other arrays hold: latitudes, times, names.
+
+use std::sync::{Arc, PoisonError};
+
+use crate::array::Array;
+use crate::calendar::TimeUnit;
+use crate::column::Column;
+use crate::context::Context;
+use crate::datatype::Datatype;
+use crate::error::{Error, Result};
+use crate::format::metadata::MetaValue;
+use crate::limits;
+use crate::query::{Query, Region};
+use crate::scalar::Scalar;
+use crate::vfs::{self, VfsExt, join};
+
+/// The values along an axis of a dense array, one per coordinate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AxisValues {
+    /// The coordinate of the first value.
+    pub first: i128,
+    /// The values: unpacked numbers, dates, or strings. Times such as `hours since 2000-01-01` are dates in
+    /// milliseconds.
+    pub values: Column,
+}
+
+impl AxisValues {
+    /// The value with this index.
+    pub fn at(&self, index: usize) -> Option<Scalar> {
+        if index >= self.values.len() {
+            return None;
+        }
+        let bytes = self.values.cell(index);
+        match self.values.cell.is_var() {
+            true => Some(Scalar::Bytes(bytes.to_vec())),
+            false => Scalar::from_le_bytes(self.values.datatype.physical(), bytes),
+        }
+    }
+}
+
+impl Array {
+    /// The values along a dimension of a dense array; `None` if nothing says so.
+    ///
+    /// They are the cells of the coordinate variable: an array of one dimension in the same folder, with the
+    /// dimension's name, as in NetCDF files that TileDB-CF or `hyperslab import` wrote. The array `lat` along `lat` has
+    /// the attribute `lat`, `lat.data`, `lat.index` or `lat_`. They are read once for each opened array.
+    ///
+    /// # Errors
+    /// [`Error::LimitExceeded`] if there are more than 4 million values; errors of reading.
+    pub async fn axis_values(&self, dimension: usize) -> Result<Option<Arc<AxisValues>>> {
+        let lock = || self.0.axis_values.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock().get(&dimension).cloned();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let found = self.read_axis_values(dimension).await?.map(Arc::new);
+        lock().insert(dimension, found.clone());
+        Ok(found)
+    }
+
+    async fn read_axis_values(&self, dimension: usize) -> Result<Option<AxisValues>> {
+        let Some(axis) = self
+            .schema()
+            .dimensions
+            .get(dimension)
+            .filter(|_| self.schema().is_dense())
+        else {
+            return Ok(None);
+        };
+        let Some((context, path)) = self.sibling(&axis.name)? else {
+            return Ok(None);
+        };
+        match Self::open(&context, &path, &self.0.options).await {
+            Ok(array) => variable(&array, &axis.name).await,
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The place of another array in the same folder, if its name can be one.
+    fn sibling(&self, name: &str) -> Result<Option<(Context, String)>> {
+        let hidden = name.starts_with('.') || name.starts_with("__");
+        if name.is_empty() || hidden || name.contains(['/', '\\', '?', '#', ':']) {
+            return Ok(None);
+        }
+        if !self.path().is_empty() {
+            let folder = self.path().rsplit_once('/').map_or("", |(folder, _)| folder);
+            return Ok(Some((self.context().clone(), join(folder, name))));
+        }
+        // The array is the root of its store, so its folder is another store.
+        let place = self.context().vfs.location("");
+        let folder = place
+            .as_deref()
+            .and_then(|place| place.trim_end_matches('/').rsplit_once('/'));
+        let Some((folder, own)) = folder.filter(|(folder, _)| !folder.ends_with('/')) else {
+            return Ok(None);
+        };
+        if own == name {
+            return Ok(Some((self.context().clone(), String::new())));
+        }
+        match vfs::open_url(folder) {
+            Ok((store, path)) => Ok(Some((
+                Context::new(store).with_cpu(self.context().cpu),
+                join(&path, name),
+            ))),
+            Err(Error::Unsupported(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Reads the coordinate variable of the axis `name`, if the array is one.
+async fn variable(array: &Array, name: &str) -> Result<Option<AxisValues>> {
+    let schema = array.schema();
+    let own = |attribute: &str| {
+        attribute
+            .strip_prefix(name)
+            .is_some_and(|rest| matches!(rest, "" | ".data" | ".index" | "_"))
+    };
+    let [dimension] = schema.dimensions.as_slice() else {
+        return Ok(None);
+    };
+    let attribute = schema.attributes.iter().find(|a| own(&a.name));
+    let Some(attribute) = attribute.filter(|_| schema.is_dense() && dimension.name == name) else {
+        return Ok(None);
+    };
+    let Some(written) = array.non_empty_domain() else {
+        return Ok(None);
+    };
+    let [range] = written.as_slice() else {
+        return Ok(None);
+    };
+    let (Some(first), Some(last)) = (range.lo.as_i128(), range.hi.as_i128()) else {
+        return Ok(None);
+    };
+    let count = u64::try_from(last - first).unwrap_or(u64::MAX).saturating_add(1);
+    if count > limits::AXIS_VALUES_MAX {
+        return Err(Error::LimitExceeded {
+            what: format!("values along '{name}' (select by index, as in {name}=@0:10)"),
+            found: count,
+            limit: limits::AXIS_VALUES_MAX,
+        });
+    }
+    let query = Query {
+        region: Region::from_box(written),
+        fields: Some(vec![attribute.name.clone()]),
+        ..Query::default()
+    };
+    let mut batch = array.read(&query).await?;
+    let Some((_, column)) = batch.columns.pop() else {
+        return Ok(None);
+    };
+    let metadata = array.metadata().await?;
+    let of = |key: &str| metadata.get(&format!("__tiledb_attr.{}.{key}", attribute.name));
+    let values = unpacked(column, of("scale_factor"), of("add_offset"));
+    let unit = of("units").map(text_of);
+    let calendar = of("calendar").map(text_of);
+    let unit = unit.and_then(|unit| TimeUnit::parse(&unit, calendar.as_deref().unwrap_or("standard")));
+    Ok(Some(AxisValues {
+        first,
+        values: match unit {
+            Some(unit) => dates(values, &unit),
+            None => values,
+        },
+    }))
+}
+
+fn text_of(value: &MetaValue) -> String {
+    let text = String::from_utf8_lossy(&value.data);
+    text.trim_end_matches('\0').to_owned()
+}
+
+/// Packed numbers as the numbers that they stand for.
+fn unpacked(column: Column, scale: Option<&MetaValue>, offset: Option<&MetaValue>) -> Column {
+    let number = |value: Option<&MetaValue>| value.and_then(|v| v.numbers().first().copied());
+    let (scale, offset) = (number(scale), number(offset));
+    if scale.is_none() && offset.is_none() {
+        return column;
+    }
+    let value = |v: f64| v * scale.unwrap_or(1.0) + offset.unwrap_or(0.0);
+    numbers(&column).map_or(column, |list| {
+        let list: Vec<f64> = list.into_iter().map(value).collect();
+        Column::from_values(Datatype::Float64, &list)
+    })
+}
+
+/// Times since a moment as dates.
+fn dates(column: Column, unit: &TimeUnit) -> Column {
+    numbers(&column).map_or(column, |list| {
+        let list: Vec<i64> = list.into_iter().map(|v| unit.milliseconds(v)).collect();
+        Column::from_values(Datatype::DatetimeMs, &list)
+    })
+}
+
+/// The cells as numbers; `None` if they are dates or text.
+fn numbers(column: &Column) -> Option<Vec<f64>> {
+    let plain = column.datatype.is_integer() || column.datatype.is_float();
+    if !plain || column.cell.is_var() {
+        return None;
+    }
+    let number = |i| Scalar::from_le_bytes(column.datatype.physical(), column.cell(i))?.as_f64();
+    (0..column.len()).map(number).collect()
+}
