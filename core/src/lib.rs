@@ -115,6 +115,7 @@
 //! | check for damage | [`Array::verify`] |
 //! | store keys and values | [`Array::metadata`], [`Array::write_metadata`] |
 //! | put arrays in groups | [`group`] |
+//! | know axes, units, coordinates and missing values | [`conventions::of`] |
 //! | open a disk, a bucket or a web server | [`vfs`], [`vfs::open_url`] |
 //! | convert to and from Arrow | [`arrow`](https://docs.rs/hyperslab/latest/hyperslab/arrow/), with the feature `arrow` |
 //! | show slices as CSV, npy, PNG, Zarr… | [`view::View`] |
@@ -180,6 +181,7 @@ mod cache;
 mod calendar;
 mod column;
 mod context;
+pub mod conventions;
 mod cpu;
 mod datatype;
 mod error;
@@ -209,7 +211,7 @@ pub mod vfs;
 pub mod view;
 mod write;
 
-pub use array::{Array, CreateOptions, Fragment, OpenOptions, Window};
+pub use array::{Array, AxisValues, CreateOptions, Fragment, OpenOptions, Window};
 pub use cache::Cache;
 pub use column::Column;
 pub use context::{Context, Transaction};
@@ -218,8 +220,7 @@ pub use datatype::{CellCount, Datatype, Physical};
 pub use error::{Error, Malformed, MalformedKind, Result};
 pub use filter::Key;
 pub use query::{
-    Aggregate, AxisValues, Batch, Batches, CompareOp, Condition, Finding, PlannedRequest, PlannedTile, Query, ReadPlan,
-    Region,
+    Aggregate, Batch, Batches, CompareOp, Condition, Finding, PlannedRequest, PlannedTile, Query, ReadPlan, Region,
 };
 pub use scalar::{Scalar, ScalarRange};
 pub use write::{BoxWriter, Cells, FragmentWriter, WriteOptions};

@@ -190,3 +190,29 @@ fn other_arrays_are_no_coordinate_variables() {
     let selected = block_on(selection::read(&array, "a=1:3")).unwrap();
     assert_eq!(selected.shape()[0], 2);
 }
+
+#[test]
+fn the_cells_of_a_raster_are_selected_by_their_centres() {
+    let context = Context::memory();
+    make(&context, "dem", &["Y", "X"], "TDB_VALUES", None);
+    let xml = r#"<PAMDataset><GeoTransform>500000, 30, 0, 4100000, 0, -30</GeoTransform>
+        <Metadata domain="IMAGE_STRUCTURE"><MDI key="X_SIZE">50</MDI><MDI key="Y_SIZE">40</MDI></Metadata></PAMDataset>"#;
+    note(&context, "dem", "dataset_type", MetaValue::text("raster"));
+    note(
+        &context,
+        "dem",
+        "_gdal",
+        MetaValue::bytes(Datatype::Uint8, xml.as_bytes()),
+    );
+    let array = open(&context, "dem");
+    let select = |text: &str| block_on(selection::by_index(&array, text));
+    for (text, same) in [
+        ("X=500015:500075,Y=4099955:4100000", "X=@0:3,Y=@0:2"),
+        ("X=500050", "X=@1"),
+        ("Y=@3", "Y=@3"),
+    ] {
+        assert_eq!(select(text).unwrap(), same, "{text}");
+    }
+    let why = select("X=502000:503000").unwrap_err().to_string();
+    assert!(why.contains("the values go from 500015.0 to 501485.0"), "{why}");
+}

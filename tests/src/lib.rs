@@ -6,6 +6,7 @@ pub mod aggregates;
 pub mod bench;
 pub mod case;
 pub mod compare;
+pub mod conventions;
 pub mod fuzz;
 pub mod golden;
 pub mod hex;

@@ -21,6 +21,7 @@ const SHELL: &[&str] = &[
     "core/src/array/sizes.rs",
     "core/src/array/vacuumed.rs",
     "core/src/context/transaction",
+    "core/src/conventions/fetch.rs",
     "core/src/cpu.rs",
     "core/src/lib.rs",
     "core/src/blocking.rs",
@@ -29,9 +30,12 @@ const SHELL: &[&str] = &[
     "core/src/vfs/",
     "core/src/view/contents",
     "core/src/view/folder.rs",
+    "core/src/view/selection/axis_values.rs",
+    "core/src/view/selection/by_value.rs",
     "core/src/view/selection/labels.rs",
     "core/src/view/resolver",
     "core/src/write/adopt.rs",
+    "core/src/write/box_writer.rs",
     "core/src/write/commit.rs",
     "core/src/write/files.rs",
     "core/src/write/writer.rs",
@@ -305,6 +309,12 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "conventions",
+        &[
+            "error", "datatype", "scalar", "format", "vfs", "context", "array", "query",
+        ],
+    ),
+    (
         "arrow",
         &[
             "limits",
@@ -379,6 +389,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "view",
         &[
             "limits",
+            "conventions",
             "suggest",
             "sort",
             "error",

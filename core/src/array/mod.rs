@@ -1,5 +1,6 @@
 //! An array at a point in time: its snapshot, fragments and metadata; and groups of arrays.
 
+mod axis_values;
 pub(crate) mod create;
 mod deletes;
 pub mod directory;
@@ -18,6 +19,7 @@ mod snapshot;
 mod vacuumed;
 mod window;
 
+pub use axis_values::AxisValues;
 pub use create::{CreateOptions, refuse_inside_array};
 pub use fragment::Fragment;
 pub use group::{Group, Member, ObjectType, may_be_array, object_type};

@@ -8,10 +8,10 @@ use crate::filter::Key;
 use crate::format::condition::StoredCondition;
 use crate::format::enumeration::Enumeration;
 use crate::format::schema::Schema;
-use crate::query::AxisValues;
 use crate::scalar::ScalarRange;
 use crate::sort::sort_by_number;
 
+use super::axis_values::AxisValues;
 use super::fragment::Fragment;
 use super::window::{OpenOptions, Window};
 

@@ -14,7 +14,7 @@ pub(crate) mod tile;
 pub use aggregate::Aggregate;
 pub(crate) use aggregate::Summary;
 pub use condition::{CompareOp, Condition};
-pub use read::{AxisValues, Batches, Finding, PlannedRequest, PlannedTile, ReadPlan};
+pub use read::{Batches, Finding, PlannedRequest, PlannedTile, ReadPlan};
 pub(crate) use read::{Coordinates, DeleteEffect};
 
 use crate::column::Column;

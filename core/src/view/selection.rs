@@ -18,6 +18,7 @@
 //! range without a name count coordinates. A dimension label may be used in place of its dimension.
 //! `%2C` and other percent-encodings escape characters of the grammar.
 
+mod axis_values;
 mod by_value;
 mod coordinate;
 mod labels;

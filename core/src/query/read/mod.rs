@@ -1,7 +1,6 @@
 //! Runs queries: fetches, decodes and assembles each box or batch. All I/O of queries is here.
 
 mod aggregate;
-mod coordinates;
 mod dense;
 mod explain;
 mod files;
@@ -33,7 +32,6 @@ use crate::array::{Array, Fragment};
 use crate::cpu::Cpu;
 use crate::error::{Error, Result};
 use crate::vfs::{VfsExt, local_reads};
-pub use coordinates::AxisValues;
 pub use explain::{PlannedRequest, PlannedTile, ReadPlan};
 pub use verify::Finding;
 pub(crate) use weigh::{Coordinates, DeleteEffect};

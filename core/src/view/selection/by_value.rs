@@ -3,12 +3,11 @@
 use std::ops::Range;
 
 use super::{Axis, Beyond, Selection, coordinate, coordinate_text, labels, lexer, parse_with};
-use crate::array::Array;
+use crate::array::{Array, AxisValues};
 use crate::calendar;
 use crate::datatype::Datatype;
 use crate::error::{Error, Result};
 use crate::format::domain::Dimension;
-use crate::query::AxisValues;
 use crate::scalar::Scalar;
 
 /// Parses a selection of `array` for reading, like [`parse`](super::parse) but clipped to the domain. Omitted ends are

@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, PoisonError};
 
-use crate::array::Array;
+use crate::array::{Array, AxisValues};
 use crate::calendar::TimeUnit;
 use crate::column::Column;
 use crate::context::Context;
+use crate::conventions::{Answer, Content, Coordinates, Description, Object, Request, Step};
 use crate::datatype::Datatype;
 use crate::error::{Error, Result};
 use crate::format::metadata::MetaValue;
@@ -14,36 +15,13 @@ use crate::query::{Query, Region};
 use crate::scalar::Scalar;
 use crate::vfs::{self, VfsExt, join};
 
-/// The values along an axis of a dense array, one per coordinate.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AxisValues {
-    /// The coordinate of the first value.
-    pub first: i128,
-    /// The values: unpacked numbers, dates, or strings. Times such as `hours since 2000-01-01` are dates in
-    /// milliseconds.
-    pub values: Column,
-}
-
-impl AxisValues {
-    /// The value with this index.
-    pub fn at(&self, index: usize) -> Option<Scalar> {
-        if index >= self.values.len() {
-            return None;
-        }
-        let bytes = self.values.cell(index);
-        match self.values.cell.is_var() {
-            true => Some(Scalar::Bytes(bytes.to_vec())),
-            false => Scalar::from_le_bytes(self.values.datatype.physical(), bytes),
-        }
-    }
-}
-
 impl Array {
     /// The values along a dimension of a dense array; `None` if nothing says so.
     ///
     /// They are the cells of the coordinate variable: an array of one dimension in the same folder, with the
     /// dimension's name, as in NetCDF files that TileDB-CF or `hyperslab import` wrote. The array `lat` along `lat` has
-    /// the attribute `lat`, `lat.data`, `lat.index` or `lat_`. They are read once for each opened array.
+    /// the attribute `lat`, `lat.data`, `lat.index` or `lat_`. Without one, they are the centres of the cells of a GDAL
+    /// raster, by the geotransform in its metadata. They are read once for each opened array.
     ///
     /// # Errors
     /// [`Error::LimitExceeded`] if there are more than 4 million values; errors of reading.
@@ -67,14 +45,49 @@ impl Array {
         else {
             return Ok(None);
         };
-        let Some((context, path)) = self.sibling(&axis.name)? else {
+        if let Some((context, path)) = self.sibling(&axis.name)? {
+            match Self::open(&context, &path, &self.0.options).await {
+                Ok(array) => {
+                    if let Some(found) = variable(&array, &axis.name).await? {
+                        return Ok(Some(found));
+                    }
+                }
+                Err(Error::NotFound { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.regular(dimension).await
+    }
+
+    /// Evenly spaced values of which the array's own metadata tells: the centres of the cells of a GDAL raster.
+    async fn regular(&self, dimension: usize) -> Result<Option<AxisValues>> {
+        let metadata = self.metadata().await?;
+        if !metadata.contains_key("_gdal") {
+            return Ok(None);
+        }
+        let content = Content::Array {
+            schema: Arc::clone(self.schema()),
+            non_empty_domain: self.non_empty_domain(),
+        };
+        let mut description = Description::default();
+        let own = Answer::Object(Box::new(Object { content, metadata }));
+        description.answer(Request::Object(String::new()), own);
+        let Step::Done(dataset) = description.step() else {
             return Ok(None);
         };
-        match Self::open(&context, &path, &self.0.options).await {
-            Ok(array) => variable(&array, &axis.name).await,
-            Err(Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        let axes = dataset.variables.first().map(|v| v.axes.as_slice()).unwrap_or_default();
+        let Some(axis) = axes.get(dimension) else {
+            return Ok(None);
+        };
+        let (Coordinates::Regular(regular), Some(length)) = (&axis.coordinates, axis.length) else {
+            return Ok(None);
+        };
+        check_count(&axis.name, length)?;
+        let values: Vec<f64> = (0..length).map(|i| regular.start + i as f64 * regular.step).collect();
+        Ok(Some(AxisValues {
+            first: axis.first.unwrap_or(0).into(),
+            values: Column::from_values(Datatype::Float64, &values),
+        }))
     }
 
     /// The place of another array in the same folder, if its name can be one.
@@ -134,13 +147,7 @@ async fn variable(array: &Array, name: &str) -> Result<Option<AxisValues>> {
         return Ok(None);
     };
     let count = u64::try_from(last - first).unwrap_or(u64::MAX).saturating_add(1);
-    if count > limits::AXIS_VALUES_MAX {
-        return Err(Error::LimitExceeded {
-            what: format!("values along '{name}' (select by index, as in {name}=@0:10)"),
-            found: count,
-            limit: limits::AXIS_VALUES_MAX,
-        });
-    }
+    check_count(name, count)?;
     let query = Query {
         region: Region::from_box(written),
         fields: Some(vec![attribute.name.clone()]),
@@ -163,6 +170,17 @@ async fn variable(array: &Array, name: &str) -> Result<Option<AxisValues>> {
             None => values,
         },
     }))
+}
+
+fn check_count(axis: &str, count: u64) -> Result<()> {
+    if count <= limits::AXIS_VALUES_MAX {
+        return Ok(());
+    }
+    Err(Error::LimitExceeded {
+        what: format!("values along '{axis}' (select by index, as in {axis}=@0:10)"),
+        found: count,
+        limit: limits::AXIS_VALUES_MAX,
+    })
 }
 
 fn text_of(value: &MetaValue) -> String {

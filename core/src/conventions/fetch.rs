@@ -1,0 +1,168 @@
+//! Answers the requests of a description from a store.
+
+use std::sync::Arc;
+
+use super::driver::{Answer, Description, Request, Step};
+use super::members::resolve;
+use super::model::Dataset;
+use super::object::{Content, Member, Object};
+use crate::array::{Array, Group, ObjectType, OpenOptions, object_type};
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::query::{Query, Region};
+use crate::scalar::{Scalar, ScalarRange};
+use crate::vfs::{VfsExt, check_path, path_within, side_by_side};
+
+/// The most requests that are answered at the same time.
+const AT_ONCE: usize = 32;
+
+/// What the array or group at `path` holds.
+///
+/// What is damaged or missing inside of a group is a note of the dataset.
+///
+/// ```
+/// # use hyperslab::schema::{ArrayType, Attribute, Dimension, Schema};
+/// # use hyperslab::*;
+/// # fn main() -> hyperslab::Result<()> { hyperslab::blocking::block_on(async {
+/// # let context = Context::memory();
+/// let lat = Dimension::new("lat", Datatype::Int32, 0, 7, 4);
+/// let mut temp = Attribute::new("temp", Datatype::Int16, CellCount::ONE);
+/// temp.fill = (-9999_i16).to_le_bytes().to_vec();
+/// let schema = Schema::new(ArrayType::Dense, vec![lat], vec![temp]);
+/// # let options = CreateOptions { timestamp_ms: 1, seed: [1; 32], key: None };
+/// # Array::create(&context, "map", &schema, &[], &options).await?;
+///
+/// let dataset = conventions::of(&context, "map", &OpenOptions::default()).await?;
+/// let variable = &dataset.variables[0];
+/// assert_eq!(variable.axes[0].role, conventions::Role::Y);
+/// assert_eq!(variable.missing.values, [-9999]);
+/// # Ok(()) }) }
+/// ```
+///
+/// # Errors
+/// The errors of opening the array or group itself.
+pub async fn of(context: &Context, path: &str, options: &OpenOptions) -> Result<Dataset> {
+    let mut description = Description::default();
+    let own = object(context, path, options).await?;
+    description.answer(Request::Object(String::new()), Answer::Object(Box::new(own)));
+    loop {
+        let requests = match description.step() {
+            Step::Done(dataset) => return Ok(*dataset),
+            Step::Need(requests) => requests,
+        };
+        for some in requests.chunks(AT_ONCE) {
+            let answers = some
+                .iter()
+                .map(|r| async move { Ok::<_, Error>(answer(context, path, options, r).await) });
+            for (request, answer) in some.iter().zip(side_by_side(answers).await?) {
+                description.answer(request.clone(), answer);
+            }
+        }
+    }
+}
+
+async fn answer(context: &Context, root: &str, options: &OpenOptions, request: &Request) -> Answer {
+    let relative = match request {
+        Request::Object(path) | Request::Numbers { path, .. } => path,
+    };
+    let path = resolve(root, relative).filter(|p| check_path(p).is_ok());
+    let Some(path) = path else {
+        return Answer::Missing("it is outside of the store".to_owned());
+    };
+    let found = match request {
+        Request::Object(_) => object(context, &path, options)
+            .await
+            .map(|o| Answer::Object(Box::new(o))),
+        Request::Numbers {
+            attribute,
+            first,
+            count,
+            ..
+        } => numbers(context, &path, options, (attribute, *first, *count))
+            .await
+            .map(Answer::Numbers),
+    };
+    found.unwrap_or_else(|e| Answer::Missing(e.to_string()))
+}
+
+async fn object(context: &Context, path: &str, options: &OpenOptions) -> Result<Object> {
+    match object_type(context, path).await? {
+        Some(ObjectType::Group) => group(context, path, options).await,
+        _ => {
+            let array = Array::open(context, path, options).await?;
+            Ok(Object {
+                content: Content::Array {
+                    schema: Arc::clone(array.schema()),
+                    non_empty_domain: array.non_empty_domain(),
+                },
+                metadata: array.metadata().await?,
+            })
+        }
+    }
+}
+
+async fn group(context: &Context, path: &str, options: &OpenOptions) -> Result<Object> {
+    let group = Group::open(context, path, options).await?;
+    let location = context.vfs.location(path);
+    let member = |m: &crate::array::Member| {
+        let below = match m.relative {
+            true => m
+                .uri
+                .strip_prefix(path)
+                .map(|rest| rest.trim_start_matches('/').to_owned()),
+            false => location.as_ref().and_then(|root| path_within(root, &m.uri)),
+        };
+        Member {
+            name: m.name.clone(),
+            relative: below.is_some(),
+            uri: below.unwrap_or_else(|| m.uri.clone()),
+            listed: true,
+        }
+    };
+    let mut members: Vec<Member> = group.members.iter().map(member).collect();
+    // A store that cannot list has members only.
+    let others = group.others().await.unwrap_or_default();
+    members.extend(others.into_iter().map(|name| Member {
+        uri: name.clone(),
+        name: Some(name),
+        relative: true,
+        listed: !group.listed,
+    }));
+    Ok(Object {
+        content: Content::Group { members },
+        metadata: group.metadata().await?,
+    })
+}
+
+/// Cells of a one-dimensional dense array.
+async fn numbers(
+    context: &Context,
+    path: &str,
+    options: &OpenOptions,
+    (attribute, first, count): (&str, i64, u64),
+) -> Result<Vec<f64>> {
+    let array = Array::open(context, path, options).await?;
+    let wrong = || Error::invalid(format!("'{path}' has no numbers '{attribute}' along one axis"));
+    let [dimension] = array.schema().dimensions.as_slice() else {
+        return Err(wrong());
+    };
+    let found = array.schema().attribute(attribute).ok_or_else(wrong)?.1;
+    if found.datatype.is_bytes() || found.cell.is_var() || !array.schema().is_dense() {
+        return Err(wrong());
+    }
+    let last = i128::from(first) + i128::from(count) - 1;
+    let end = |v: i128| Scalar::from_i128(dimension.datatype, v).ok_or_else(wrong);
+    let query = Query {
+        region: Region::from_box(vec![ScalarRange {
+            lo: end(i128::from(first))?,
+            hi: end(last)?,
+        }]),
+        fields: Some(vec![attribute.to_owned()]),
+        ..Query::default()
+    };
+    let batch = array.read(&query).await?;
+    let column = batch.column(attribute).ok_or_else(wrong)?;
+    let cells = column.data.chunks_exact(column.datatype.size());
+    let numbers = cells.map(|bytes| Scalar::from_le_bytes(column.datatype.physical(), bytes)?.as_f64());
+    numbers.collect::<Option<Vec<f64>>>().ok_or_else(wrong)
+}
