@@ -86,7 +86,11 @@ impl Format for Input {
             "convert it to Arrow or CSV first, for example with DuckDB or pandas",
         ),
         (
-            &["nc", "h5", "hdf5", "tif", "tiff", "nii", "grib", "grb2"],
+            &["nc", "nc4", "cdf", "h5", "hdf5", "he5", "h5ad"],
+            "import them into new arrays with `hyperslab import`",
+        ),
+        (
+            &["tif", "tiff", "nii", "grib", "grb2"],
             "convert each of its arrays to .npy first, for example with xarray",
         ),
     ];

@@ -63,6 +63,18 @@ impl Format {
         }
     }
 
+    /// The format of a file with these first bytes.
+    pub fn of_content(head: &[u8]) -> Option<Self> {
+        const MAGIC: [(&[u8], Format); 4] = [
+            (b"\x89HDF\r\n\x1a\n", Format::Hdf5),
+            (b"CDF\x01", Format::NetCdf),
+            (b"CDF\x02", Format::NetCdf),
+            (b"CDF\x05", Format::NetCdf),
+        ];
+        let found = MAGIC.iter().find(|(magic, _)| head.starts_with(magic));
+        found.map(|(_, format)| *format)
+    }
+
     /// Opens a file of this format.
     pub(crate) fn open(self, path: &Path, options: &Options) -> Result<Box<dyn Source>> {
         let _ = (path, options);
@@ -71,6 +83,10 @@ impl Format {
             Self::Nifti => crate::nifti::open(path, options),
             #[cfg(feature = "tiff")]
             Self::Tiff => crate::tiff::open(path, options),
+            #[cfg(feature = "netcdf")]
+            Self::NetCdf => crate::netcdf::open(path, options),
+            #[cfg(feature = "hdf5")]
+            Self::Hdf5 => crate::hdf5::open(path, options),
             other => bail!("this build of hyperslab does not read {} files", other.title()),
         }
     }

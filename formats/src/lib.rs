@@ -9,17 +9,26 @@
 
 #[cfg(any(feature = "nifti", feature = "tiff"))]
 mod bioimg;
+#[cfg(feature = "hdf5")]
+mod cf;
 mod format;
 mod guard;
+#[cfg(feature = "hdf5")]
+mod hdf5;
 #[cfg(any(feature = "nifti", feature = "tiff"))]
 mod meta;
+#[cfg(feature = "netcdf")]
+mod netcdf;
 #[cfg(feature = "nifti")]
 mod nifti;
 #[cfg(feature = "tiff")]
 mod pam;
 mod plan;
+#[cfg(feature = "hdf5")]
+mod text;
 #[cfg(feature = "tiff")]
 mod tiff;
+pub mod tiles;
 #[cfg(feature = "tiff")]
 mod xml;
 

@@ -89,6 +89,10 @@ def check_attribute(name, found, wanted):
         same = text(found) == "\n".join(text(v) for v in wanted.flat) if wanted.size else text(found) in ("", "()")
     elif wanted.size == 0:
         same = np.size(found) == 0
+    elif wanted.dtype.kind == "c":
+        same = np.array_equal(np.ravel(found), np.ravel(wanted).view(wanted.real.dtype))
+    elif wanted.dtype.kind == "V":
+        same = bytes(found) == wanted.tobytes()
     else:
         same = np.array_equal(np.atleast_1d(found).ravel(), wanted.ravel(), equal_nan=wanted.dtype.kind == "f")
     if not same:

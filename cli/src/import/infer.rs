@@ -204,7 +204,7 @@ fn grid(
     };
     let sides = block.unwrap_or(lengths).iter().zip(lengths);
     let sides: Vec<u64> = sides.map(|(side, length)| *side.min(length)).collect();
-    let usual = tiles::extents(&sides);
+    let usual = hyperslab_formats::tiles::extents(&sides);
     names.iter().zip(lengths).zip(usual).zip(&given).map(axis).collect()
 }
 
@@ -220,7 +220,7 @@ fn complete(dimensions: &mut [Dimension]) -> Result<()> {
         })
     };
     let lengths: Vec<u64> = dimensions.iter().map(length).collect::<Result<_>>()?;
-    for (d, usual) in dimensions.iter_mut().zip(tiles::extents(&lengths)) {
+    for (d, usual) in dimensions.iter_mut().zip(hyperslab_formats::tiles::extents(&lengths)) {
         let usual = Scalar::from_i128(d.datatype, usual.into());
         d.extent = d.extent.take().or(usual);
     }

@@ -26,8 +26,8 @@ const fn kind(magic: &'static [u8], what: &'static str, formats: &'static [Input
 }
 
 const TO_TABLE: &str = "convert it to Arrow or CSV first, for example with DuckDB or pandas";
-const TO_ARRAYS: &str = "convert each of its arrays to .npy first, for example with xarray";
 const AS_TIFF: &str = "import it with --format tif";
+const AS_NETCDF: &str = "import it with --format nc";
 
 const KINDS: &[Kind] = &[
     kind(
@@ -77,10 +77,10 @@ const KINDS: &[Kind] = &[
         &[],
         "save it as CSV first",
     ),
-    kind(b"\x89HDF\r\n\x1a\n", "an HDF5 or netCDF file", &[], TO_ARRAYS),
-    kind(b"CDF\x01", "a netCDF file", &[], TO_ARRAYS),
-    kind(b"CDF\x02", "a netCDF file", &[], TO_ARRAYS),
-    kind(b"CDF\x05", "a netCDF file", &[], TO_ARRAYS),
+    kind(b"\x89HDF\r\n\x1a\n", "an HDF5 or NetCDF file", &[], AS_NETCDF),
+    kind(b"CDF\x01", "a NetCDF file", &[], AS_NETCDF),
+    kind(b"CDF\x02", "a NetCDF file", &[], AS_NETCDF),
+    kind(b"CDF\x05", "a NetCDF file", &[], AS_NETCDF),
     kind(b"II*\0", "a TIFF image", &[], AS_TIFF),
     kind(b"MM\0*", "a TIFF image", &[], AS_TIFF),
     kind(b"II+\0", "a TIFF image", &[], AS_TIFF),
@@ -138,7 +138,7 @@ mod tests {
         refused(b"ARROW1\0\0\xff\xff\xff\xff", Input::Tsv, ["Arrow", "--format arrow"]);
         refused(b"FEA1\0\0", Input::Arrow, ["Feather", "to_feather"]);
         refused(b"PAR1\x15\x04", Input::Arrow, ["Parquet", "DuckDB"]);
-        refused(b"\x89HDF\r\n\x1a\n", Input::Npy, ["HDF5", "xarray"]);
+        refused(b"\x89HDF\r\n\x1a\n", Input::Npy, ["HDF5", "--format nc"]);
         refused(b"PK\x03\x04\x14", Input::Csv, [".xlsx", "--format npz"]);
         refused(b"a,b\n1,\xc3", Input::Arrow, ["text", "--format csv"]);
         refused(b"a,b\n1,2\n", Input::Npz, ["text", "--format csv"]);

@@ -159,7 +159,8 @@ fn exactly_the_listed_extensions_are_supported() {
         ("export a out.parquet", "export an Arrow file and convert it"),
         ("import in.csv.gz c", "unpack it first"),
         ("import in.orc c", "convert it to Parquet or CSV first"),
-        ("write a in.nc", "convert each of its arrays to .npy first"),
+        ("write a in.nc", "import them into new arrays"),
+        ("write a in.tif", "convert each of its arrays to .npy first"),
         ("import in.dat c", "formats, give --format"),
     ] {
         let (code, error) = shell.fails(line);
