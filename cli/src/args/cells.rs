@@ -174,6 +174,12 @@ pub(crate) struct Import {
     /// Values below 64MiB count as 64MiB
     #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = crate::sizes::parse)]
     pub(crate) memory: u64,
+    /// Print the schemas that the import would use, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Use the schemas in this file, which --dry-run --json printed and you edited: tiles, domains, filters
+    #[arg(long, value_name = "FILE")]
+    pub(crate) schema: Option<PathBuf>,
     /// Store packed integers of NetCDF, HDF5, Zarr and TIFF files as the numbers they stand for [default: store them as
     /// they are, with their scale and offset as metadata]
     #[arg(long)]

@@ -9,6 +9,7 @@ mod look;
 mod outliers;
 mod parts;
 mod planned;
+mod preview;
 #[cfg(test)]
 mod tests;
 mod tiles;
@@ -18,7 +19,9 @@ pub(crate) use trial::attributes;
 
 use anyhow::{Context as _, Result};
 use hyperslab::metadata::{Entry, MetaValue};
+use hyperslab::schema::{Enumeration, Schema};
 use hyperslab::{Array, CellCount, Column, CreateOptions, Datatype, Window, WriteOptions};
+use hyperslab_formats::{Length, NewArray, Plan};
 
 use crate::args::Import;
 use crate::batches::{Batched, BoxCells, Budget};
@@ -55,6 +58,9 @@ pub(crate) async fn import(env: &Env, args: &Import) -> Result<()> {
         look::arrow(args, source.batches()?)
     };
     let (table, stream) = looked.with_context(|| format!("cannot read {}", source.shown()))?;
+    if args.dry_run {
+        return preview_table(args, table, &stream, budget);
+    }
     let building = Building::start(&Place::new(&args.array)?).await?;
     let made = fill(env, args, table, &stream, building.place()).await;
     building
@@ -85,11 +91,40 @@ fn types(args: &Import) -> Result<Vec<(String, Datatype)>> {
     args.types.iter().map(of).collect()
 }
 
+/// Prints the array that an import of a table would make.
+fn preview_table(args: &Import, mut table: Table, stream: &Stream, budget: Budget) -> Result<()> {
+    let (schema, enumerations) = schema(args, &mut table, stream, budget)?;
+    let length = match &table.shape {
+        Some(shape) if schema.is_dense() => Length::Box(shape.lengths.clone()),
+        _ => Length::Rows(Some(stream.rows)),
+    };
+    let array = NewArray {
+        path: String::new(),
+        schema,
+        enumerations,
+        metadata: Vec::new(),
+        length,
+    };
+    preview::print(&Plan::single(array), args.json)
+}
+
+/// The schema of the new array: the inferred one, or an edited one.
+fn schema(args: &Import, table: &mut Table, stream: &Stream, budget: Budget) -> Result<(Schema, Vec<Enumeration>)> {
+    let inferred = infer::schema(table, args, Some(&block(stream, budget)))?;
+    let Some(path) = &args.schema else {
+        return Ok(inferred);
+    };
+    let given = preview::read(path)?.remove("");
+    let given = given.with_context(|| format!("{} has no schema of a single array", path.display()))?;
+    preview::check_fields(&inferred.0, &given.0, preview::Types::Converted)?;
+    Ok(given)
+}
+
 async fn fill(env: &Env, args: &Import, mut table: Table, stream: &Stream, place: &Place) -> Result<()> {
     let budget = Budget::new(args.memory);
     let timestamp_ms = time_args::or_now(args.timestamp)?;
     let extras = std::mem::take(&mut table.extras);
-    let (schema, enumerations) = infer::schema(&mut table, args, Some(&block(stream, budget)))?;
+    let (schema, enumerations) = schema(args, &mut table, stream, budget)?;
     let options = CreateOptions {
         timestamp_ms,
         seed: seed()?,

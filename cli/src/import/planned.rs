@@ -12,6 +12,7 @@ use hyperslab::{Array, Cells, Column, CreateOptions, Scalar, ScalarRange, Window
 use hyperslab_formats::{Format, Length, NewArray, NewGroup, Options, Plan, Source};
 
 use super::parts::{Part, parts};
+use super::preview::{self, bytes_of, bytes_per_cell};
 use crate::args::Import;
 use crate::batches::{Batched, Budget};
 use crate::build::Building;
@@ -33,7 +34,13 @@ pub(super) async fn import(env: &Env, args: &Import, format: Format) -> Result<(
     };
     let opened = hyperslab_formats::open(Path::new(&args.input), format, &options);
     let mut source = opened.with_context(|| format!("cannot read {}", args.input))?;
-    let plan = source.plan().clone();
+    let mut plan = source.plan().clone();
+    if let Some(path) = &args.schema {
+        preview::apply(&mut plan, preview::read(path)?)?;
+    }
+    if args.dry_run {
+        return preview::print(&plan, args.json);
+    }
     for note in &plan.notes {
         show::note(format_args!("{note}"));
     }
@@ -251,25 +258,6 @@ fn name_within<'a>(path: &'a str, group: &str) -> Option<&'a str> {
 
 fn shown(path: &str) -> &str {
     if path.is_empty() { "the array" } else { path }
-}
-
-/// About how many bytes the cells of an array take in memory.
-fn bytes_of(array: &NewArray) -> u64 {
-    let cells = match &array.length {
-        Length::Box(lengths) => lengths.iter().product(),
-        Length::Rows(rows) => rows.unwrap_or(0),
-    };
-    bytes_per_cell(&array.schema).saturating_mul(cells)
-}
-
-/// The bytes of a cell in memory. Text counts as 32 bytes.
-fn bytes_per_cell(schema: &Schema) -> u64 {
-    let attributes = schema
-        .attributes
-        .iter()
-        .map(|a| a.cell.cell_bytes(a.datatype).unwrap_or(32) as u64);
-    let dimensions = schema.dimensions.iter().filter(|_| !schema.is_dense());
-    attributes.sum::<u64>() + dimensions.map(|d| d.datatype.size() as u64).sum::<u64>()
 }
 
 fn extents(schema: &Schema) -> Vec<u64> {

@@ -11,6 +11,7 @@ mod importing;
 mod large;
 mod looking;
 mod messages;
+mod preview;
 mod remote;
 mod serving;
 mod signals;

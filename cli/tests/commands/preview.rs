@@ -1,0 +1,93 @@
+//! `import --dry-run` and `--schema`.
+
+use serde_json::Value;
+
+use crate::{Shell, int16s, npy};
+
+fn table() -> Shell {
+    let shell = Shell::new();
+    shell.file("in.csv", "id,name\n1,oslo\n2,bern\n3,rome\n");
+    shell
+}
+
+#[test]
+fn a_dry_run_says_what_would_be_made_and_makes_nothing() {
+    let shell = table();
+    let told = shell.ok("import in.csv a --dry-run");
+    for part in [
+        "array: dense, shape 3",
+        "row int64 0..2 by 3",
+        "id int64",
+        "name string_utf8[]",
+        "nothing was written",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    let told = shell.ok("import in.npy a --dry-run --dims y,x --tile 2,2");
+    assert!(
+        told.contains("array: dense, shape 3 × 4, 24 B before compression"),
+        "{told}"
+    );
+    let told = shell.ok("import in.csv a --sparse --dims id --dry-run");
+    assert!(told.contains("array: sparse, 3 rows"), "{told}");
+    assert!(shell.fails("info a").1.contains("not found"));
+}
+
+#[test]
+fn an_edited_schema_is_used() {
+    let shell = table();
+    let mut printed: Value = serde_json::from_str(&shell.ok("import in.csv a --dry-run --json")).unwrap();
+    assert_eq!(
+        (&printed["arrays"][0]["shape"], &printed["dry_run"]),
+        (&serde_json::json!([3]), &Value::Bool(true))
+    );
+    printed["arrays"][0]["schema"]["dimensions"][0]["tile"] = 2.into();
+    printed["arrays"][0]["schema"]["dimensions"][0]["domain"][1] = 99.into();
+    printed["arrays"][0]["schema"]["attributes"][0]["type"] = "int8".into();
+    printed["arrays"][0]["schema"]["attributes"][0]["fill"] = (-1).into();
+    shell.file("edited.json", printed.to_string());
+    shell.ok("import in.csv a --schema edited.json");
+    let made: Value = serde_json::from_str(&shell.ok("schema a")).unwrap();
+    assert_eq!(
+        (&made["dimensions"][0]["tile"], &made["attributes"][0]["type"]),
+        (&2.into(), &"int8".into())
+    );
+    assert_eq!(
+        shell.ok("export a - --format csv"),
+        "row,id,name\n0,1,oslo\n1,2,bern\n2,3,rome\n"
+    );
+    // The schema of an array will do, too.
+    shell.file("schema.json", made.to_string());
+    shell.ok("import in.csv b --schema schema.json");
+    assert_eq!(shell.ok("schema b"), shell.ok("schema a"));
+}
+
+#[test]
+fn a_schema_with_other_fields_is_refused() {
+    let shell = table();
+    let printed: Value = serde_json::from_str(&shell.ok("import in.csv a --dry-run --json")).unwrap();
+    let refuse = |edit: &dyn Fn(&mut Value), why: &str| {
+        let mut edited = printed.clone();
+        edit(&mut edited["arrays"][0]["schema"]);
+        shell.file("edited.json", edited.to_string());
+        let (_, error) = shell.fails("import in.csv a --schema edited.json");
+        assert!(error.contains(why), "{error}");
+        assert!(shell.fails("info a").1.contains("not found"));
+    };
+    refuse(
+        &|s| s["attributes"][0]["name"] = "number".into(),
+        "the field 'id' is missing",
+    );
+    refuse(
+        &|s| drop(s["attributes"].as_array_mut().unwrap().pop()),
+        "the field 'name' is missing",
+    );
+    refuse(
+        &|s| s["dimensions"][0]["type"] = "nonsense".into(),
+        "cannot read the schema in edited.json",
+    );
+    shell.file("edited.json", "no json");
+    let (_, error) = shell.fails("import in.csv a --schema edited.json");
+    assert!(error.contains("cannot read the schema in edited.json"), "{error}");
+}
