@@ -164,6 +164,27 @@ fn names_select_by_value_and_positions_by_index() {
     }
 }
 
+/// A number would be mistaken for a year.
+#[test]
+fn times_of_other_calendars_are_selected_by_index() {
+    let context = climate();
+    note(
+        &context,
+        "g/time",
+        "__tiledb_attr.time.data.calendar",
+        MetaValue::text("360_day"),
+    );
+    let array = open(&context, "g/t2m");
+    let error = block_on(selection::by_index(&array, "time=2020"))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("calendar '360_day' cannot be turned into dates; select by index"),
+        "{error}"
+    );
+    assert_eq!(block_on(selection::by_index(&array, "time=@3")).unwrap(), "time=@3");
+}
+
 #[test]
 fn the_same_cells_are_read_by_value_and_by_index() {
     let context = climate();

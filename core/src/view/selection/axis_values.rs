@@ -160,16 +160,25 @@ async fn variable(array: &Array, name: &str) -> Result<Option<AxisValues>> {
     let metadata = array.metadata().await?;
     let of = |key: &str| metadata.get(&format!("__tiledb_attr.{}.{key}", attribute.name));
     let values = unpacked(column, of("scale_factor"), of("add_offset"));
-    let unit = of("units").map(text_of);
-    let calendar = of("calendar").map(text_of);
-    let unit = unit.and_then(|unit| TimeUnit::parse(&unit, calendar.as_deref().unwrap_or("standard")));
-    Ok(Some(AxisValues {
-        first,
-        values: match unit {
-            Some(unit) => dates(values, &unit),
-            None => values,
-        },
-    }))
+    let text = |key: &str| of(key).map(text_of);
+    let values = match text("units").filter(|units| units.contains(" since ")) {
+        Some(units) => dates(values, &time_unit(&units, &text("calendar").unwrap_or_default())?),
+        None => values,
+    };
+    Ok(Some(AxisValues { first, values }))
+}
+
+/// The unit of times.
+///
+/// # Errors
+/// They are no dates of the Gregorian calendar. As numbers, they would be mistaken for years.
+fn time_unit(units: &str, calendar: &str) -> Result<TimeUnit> {
+    TimeUnit::parse(units, calendar).ok_or_else(|| {
+        let calendar = if calendar.is_empty() { "standard" } else { calendar };
+        Error::invalid(format!(
+            "times in '{units}' of the calendar '{calendar}' cannot be turned into dates"
+        ))
+    })
 }
 
 fn check_count(axis: &str, count: u64) -> Result<()> {
