@@ -1,6 +1,8 @@
-//! `info`: describes an array and its fragments.
+//! `info`: describes an array and its fragments, or a group.
 
 use anyhow::{Context as _, Result};
+use hyperslab::conventions::{self, Dataset};
+use hyperslab::group::{ObjectType, object_type};
 use hyperslab::internals::view::selection::display_name;
 use hyperslab::schema::{Layout, Schema};
 use hyperslab::vfs::redact;
@@ -9,28 +11,74 @@ use serde_json::{Value, json};
 
 use crate::args::Info;
 use crate::for_each_array::for_each;
-use crate::store::Env;
+use crate::store::{Env, Place};
 use crate::{show, sizes, time_args};
 
 /// Runs the command.
 pub(crate) async fn info(env: &Env, args: &Info) -> Result<()> {
     for_each(&args.arrays, async |url| {
-        let array = env.open(url, time_args::all(args.at)).await?;
-        if args.json {
-            return print_json(&array, url).await;
-        }
-        if args.arrays.first().is_some_and(|first| first != url) {
+        let opened = env.open(url, time_args::all(args.at)).await;
+        if args.arrays.first().is_some_and(|first| first != url) && !args.json {
             show::line("")?;
         }
-        print(&redact(url), &array, &total(&array, url).await?)
+        match opened {
+            Ok(array) if args.json => print_json(&array, url).await,
+            Ok(array) => print(&redact(url), &array, &total(&array, url).await?, &meaning(&array).await),
+            Err(error) => group(env, args, url, error).await,
+        }
     })
     .await
+}
+
+/// Prints the group at `url`, or returns the error of opening it as an array.
+async fn group(env: &Env, args: &Info, url: &str, error: anyhow::Error) -> Result<()> {
+    let place = Place::new(url)?;
+    if !matches!(
+        object_type(&place.context, &place.path).await,
+        Ok(Some(ObjectType::Group))
+    ) {
+        return Err(error);
+    }
+    let options = env.options(time_args::all(args.at));
+    let dataset = conventions::of(&place.context, &place.path, &options).await;
+    let dataset = dataset.with_context(|| format!("cannot read {url}"))?;
+    if args.json {
+        let json = json!({"path": redact(url), "type": "group", "dataset": dataset});
+        return show::line(format_args!("{json:#}"));
+    }
+    let mut rows = vec![vec!["group".to_owned(), redact(url).into_owned()]];
+    rows.extend(summary(&dataset));
+    if rows.len() == 1 {
+        rows.push(vec!["holds".to_owned(), "nothing".to_owned()]);
+    }
+    show::table(&[], rows)
+}
+
+/// What the array means. Its schema can be shown without, so an error is only a note.
+async fn meaning(array: &Array) -> Dataset {
+    conventions::of_array(array).await.unwrap_or_else(|error| Dataset {
+        notes: vec![error.to_string()],
+        ..Dataset::default()
+    })
+}
+
+/// The lines of a dataset. A kind is named once.
+fn summary(dataset: &Dataset) -> Vec<Vec<String>> {
+    let mut last = "";
+    let row = |(kind, text): (&'static str, String)| {
+        let name = if kind == last { "" } else { kind };
+        last = kind;
+        vec![name.to_owned(), text]
+    };
+    dataset.summary().into_iter().map(row).collect()
 }
 
 /// Prints the array at `url` as JSON.
 pub(crate) async fn print_json(array: &Array, url: &str) -> Result<()> {
     let total = total(array, url).await?;
-    show::line(format_args!("{:#}", as_json(&redact(url), array, &total)))
+    let mut json = as_json(&redact(url), array, &total);
+    json["dataset"] = json!(meaning(array).await);
+    show::line(format_args!("{json:#}"))
 }
 
 async fn total(array: &Array, url: &str) -> Result<Total> {
@@ -75,15 +123,14 @@ fn domain_json(schema: &Schema, domain: &[ScalarRange]) -> Value {
     schema.dimensions.iter().zip(domain).map(ends).collect()
 }
 
-fn print(url: &str, array: &Array, total: &Total) -> Result<()> {
+fn print(url: &str, array: &Array, total: &Total, dataset: &Dataset) -> Result<()> {
     let schema = array.schema();
-    let mut rows = vec![
-        vec!["array".to_owned(), url.to_owned()],
-        vec![
-            "type".to_owned(),
-            format!("{}, format version {}", kind(schema), schema.version),
-        ],
-    ];
+    let mut rows = vec![vec!["array".to_owned(), url.to_owned()]];
+    rows.extend(summary(dataset));
+    rows.push(vec![
+        "type".to_owned(),
+        format!("{}, format version {}", kind(schema), schema.version),
+    ]);
     let orders = format!("tiles {}, cells {}", order(schema.tile_order), order(schema.cell_order));
     rows.push(vec!["order".into(), orders]);
     for (i, d) in schema.dimensions.iter().enumerate() {

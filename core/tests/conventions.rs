@@ -346,6 +346,27 @@ fn overviews_and_names_of_bare_arrays_are_described() {
     noted(&dataset, "overview of factor 9 was left out");
 }
 
+#[test]
+fn overviews_out_of_reach_have_the_shape_that_follows() {
+    let overviews = r#"[{"factor":3,"path":"../n.3"}]"#;
+    let mut description = Description::default();
+    let own = array(dense(&["y", "x"], &["a"]), texts(&[("overviews", overviews)]));
+    description.answer(Request::Object(String::new()), Answer::Object(Box::new(own)));
+    let dataset = loop {
+        match description.step() {
+            Step::Done(dataset) => break dataset,
+            Step::Need(requests) => requests
+                .into_iter()
+                .for_each(|r| description.answer(r, Answer::Outside)),
+        }
+    };
+    assert_eq!(
+        (dataset.levels[1].path.as_str(), &dataset.levels[1].shape[..]),
+        ("../n.3", &[3, 3][..])
+    );
+    assert!(dataset.notes.is_empty(), "{:?}", dataset.notes);
+}
+
 fn any_value() -> impl Strategy<Value = MetaValue> {
     let words = [
         "raster",

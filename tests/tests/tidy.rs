@@ -311,7 +311,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "conventions",
         &[
-            "error", "datatype", "scalar", "format", "vfs", "context", "array", "query",
+            "error", "datatype", "calendar", "scalar", "format", "vfs", "context", "array", "query",
         ],
     ),
     (

@@ -34,10 +34,10 @@ pub(crate) struct Schema {
 
 #[derive(Debug, Args)]
 pub(crate) struct Info {
-    /// One array or several
-    #[arg(required = true, value_name = "ARRAY")]
+    /// One array or group, or several
+    #[arg(required = true, value_name = "PATH")]
     pub(crate) arrays: Vec<String>,
-    /// Print JSON, with a document for each array
+    /// Print JSON, with a document for each path. `dataset` has axes, units, coordinates, levels, tables
     #[arg(long)]
     pub(crate) json: bool,
     /// Read as of this time, or what was written in this window [default: all fragments, including future timestamps]

@@ -89,7 +89,7 @@ pub(crate) enum Command {
     /// Print the schema as JSON
     #[command(after_help = examples::SCHEMA)]
     Schema(Schema),
-    /// Show fragments, times, domains, cells, bytes and compression
+    /// Show what an array or a group holds, and the fragments, times and sizes of an array
     #[command(after_help = examples::INFO)]
     Info(Info),
     /// Export cells to a file

@@ -69,7 +69,7 @@ fn errors_say_what_and_why_and_leave_no_files() {
     );
     check(&shell, "export both out.png", 1, &["name one of x, y\n"]);
     shell.ok("group create g");
-    check(&shell, "info g", 1, &["cannot open g", "it is a group"]);
+    check(&shell, "schema g", 1, &["cannot open g", "it is a group"]);
     check(&shell, "copy a http://127.0.0.1:9/b", 1, &["writing over HTTP"]);
     check(&shell, "info s3:/x", 1, &["write s3://bucket/path"]);
     check(&shell, "meta get a nothing", 1, &["no metadata key 'nothing'"]);

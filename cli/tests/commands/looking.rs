@@ -118,6 +118,25 @@ fn a_listing_shows_the_rest_and_fails_for_unreadable_arrays() {
 }
 
 #[test]
+fn info_of_a_group_names_what_is_inside() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("group create g");
+    assert_eq!(shell.ok("info g"), "group  g\nholds  nothing\n");
+    shell.ok("import in.npy g/first --dims lat,n");
+    shell.ok("group add g g/first");
+    let told = shell.ok("info g");
+    assert!(
+        told.contains("holds   members of no single application\ninside  first: 1 variable\n"),
+        "{told}"
+    );
+    let json: Value = serde_json::from_str(&shell.ok("info g --json")).unwrap();
+    assert_eq!((&json["type"], &json["path"]), (&"group".into(), &"g".into()));
+    let axis = &json["dataset"]["children"][0]["variables"][0]["axes"][0];
+    assert_eq!((&axis["role"], &axis["guessed"]), (&"y".into(), &true.into()));
+}
+
+#[test]
 fn info_shows_fragments_times_and_sizes() {
     let shell = Shell::new();
     shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));

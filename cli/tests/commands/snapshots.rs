@@ -156,7 +156,7 @@ fn failures() {
         &shell,
         &[
             "info nowhere",
-            "info g",
+            "schema g",
             "info in.npy",
             "import in.npy a",
             "import missing.npy b",

@@ -4,7 +4,7 @@ use super::driver::Scope;
 use super::members::{Found, resolve};
 use super::model::{Axis, Dataset, Role};
 use super::object::{Array, Object};
-use super::{parts, recognise};
+use super::{cf, parts, recognise};
 
 /// A dense array as variables, a sparse one as a table.
 pub(super) fn array(scope: &Scope<'_>, path: &str, name: &str, array: Array<'_>) -> Dataset {
@@ -16,10 +16,16 @@ pub(super) fn array(scope: &Scope<'_>, path: &str, name: &str, array: Array<'_>)
         dataset.tables.push(table(name, path, array));
         return dataset;
     }
+    let mut axes = parts::axes(array);
+    place_by_labels(scope, path, array, &mut axes);
+    // For a single array only, because each axis takes a request.
+    if path.is_empty() {
+        cf::place_by_siblings(scope, path, array, &mut axes);
+    }
+    axes.iter_mut().for_each(guess_role);
     for attribute in &array.schema.attributes {
         let mut variable = parts::variable(path, array, attribute);
-        variable.axes.iter_mut().for_each(guess_role);
-        place_by_labels(scope, path, array, &mut variable.axes);
+        variable.axes.clone_from(&axes);
         let nodata = crate::format::metadata::nodata(&array.object.metadata, &attribute.name);
         for value in nodata.into_iter().map(|v| number(v, attribute.datatype.is_integer())) {
             if !variable.missing.values.contains(&value) {

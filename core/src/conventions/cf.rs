@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use super::driver::Scope;
 use super::members::{Found, members, sibling};
-use super::model::{Application, Dataset};
+use super::model::{Application, Axis, Dataset};
 use super::object::{Array, Object};
 use super::{bare, parts, recognise};
 use crate::format::attribute::display_name;
@@ -35,12 +35,26 @@ pub(super) struct Var<'a> {
     pub(super) keys: BTreeMap<&'a str, &'a MetaValue>,
 }
 
-/// Whether an array has attributes of NetCDF variables.
-pub(super) fn has_keys(object: &Object) -> bool {
-    object
-        .metadata
-        .keys()
-        .any(|k| k.starts_with(ATTRIBUTE_PREFIX) || k.starts_with("__tiledb_dim."))
+/// Whether an array has attributes of NetCDF variables, or coordinates: `lat.data` along `lat`.
+pub(super) fn is_variable(array: Array<'_>) -> bool {
+    let mut keys = array.object.metadata.keys();
+    let [dimension] = array.schema.dimensions.as_slice() else {
+        return keys.any(|k| is_key(k));
+    };
+    let suffix = |a: &Attribute| a.name.strip_prefix(dimension.name.as_str()).map(str::to_owned);
+    let mut suffixes = array.schema.attributes.iter().filter_map(suffix);
+    keys.any(|k| is_key(k)) || suffixes.any(|s| s == ".data" || s == ".index")
+}
+
+fn is_key(key: &str) -> bool {
+    key.starts_with(ATTRIBUTE_PREFIX) || key.starts_with("__tiledb_dim.")
+}
+
+/// Places the axes of an array by the coordinates beside it.
+pub(super) fn place_by_siblings(scope: &Scope<'_>, path: &str, array: Array<'_>, axes: &mut [Axis]) {
+    let known = siblings(scope, path, array, &[]);
+    let builder = Builder::new(scope, &known);
+    axes.iter_mut().for_each(|axis| builder.place(axis));
 }
 
 /// Whether a group says that it follows CF.

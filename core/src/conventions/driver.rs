@@ -43,6 +43,8 @@ pub enum Answer {
     Numbers(Vec<f64>),
     /// Nothing, and why.
     Missing(String),
+    /// Unknown: the caller cannot look there.
+    Outside,
 }
 
 /// What to do next.
@@ -125,8 +127,15 @@ impl<'a> Scope<'a> {
     pub(super) fn why_missing(&self, path: &str) -> Option<&'a str> {
         match self.known.get(&Request::Object(path.to_owned()))? {
             Answer::Missing(why) => Some(why),
+            Answer::Outside => Some("it is outside of the store"),
             _ => None,
         }
+    }
+
+    /// Whether the caller cannot look at this path.
+    pub(super) fn is_outside(&self, path: &str) -> bool {
+        let answer = self.known.get(&Request::Object(path.to_owned()));
+        matches!(answer, Some(Answer::Outside))
     }
 
     /// The values of a short one-dimensional array, which tell whether they are evenly spaced.

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::query::{Query, Region};
 use crate::scalar::{Scalar, ScalarRange};
-use crate::vfs::{VfsExt, check_path, path_within, side_by_side};
+use crate::vfs::{VfsExt, check_path, join, open_url, path_within, side_by_side};
 
 /// The most requests that are answered at the same time.
 const AT_ONCE: usize = 32;
@@ -42,8 +42,25 @@ const AT_ONCE: usize = 32;
 /// # Errors
 /// The errors of opening the array or group itself.
 pub async fn of(context: &Context, path: &str, options: &OpenOptions) -> Result<Dataset> {
-    let mut description = Description::default();
     let own = object(context, path, options).await?;
+    describe(context, path, options, own).await
+}
+
+/// What an open array holds. Same as [`of`], without opening the array again.
+///
+/// # Errors
+/// The errors of reading the array's metadata.
+pub async fn of_array(array: &Array) -> Result<Dataset> {
+    let own = object_of(array).await?;
+    let options = OpenOptions {
+        window: array.window(),
+        key: array.key().cloned(),
+    };
+    describe(array.context(), array.path(), &options, own).await
+}
+
+async fn describe(context: &Context, path: &str, options: &OpenOptions, own: Object) -> Result<Dataset> {
+    let mut description = Description::default();
     description.answer(Request::Object(String::new()), Answer::Object(Box::new(own)));
     loop {
         let requests = match description.step() {
@@ -65,10 +82,10 @@ async fn answer(context: &Context, root: &str, options: &OpenOptions, request: &
     let relative = match request {
         Request::Object(path) | Request::Numbers { path, .. } => path,
     };
-    let path = resolve(root, relative).filter(|p| check_path(p).is_ok());
-    let Some(path) = path else {
-        return Answer::Missing("it is outside of the store".to_owned());
+    let Some((context, path)) = place(context, root, relative) else {
+        return Answer::Outside;
     };
+    let context = &context;
     let found = match request {
         Request::Object(_) => object(context, &path, options)
             .await
@@ -85,20 +102,35 @@ async fn answer(context: &Context, root: &str, options: &OpenOptions, request: &
     found.unwrap_or_else(|e| Answer::Missing(e.to_string()))
 }
 
+/// The store and the path of what is at `relative`, seen from the path `root`. If the array is the root of its store,
+/// what is beside it is in another store.
+fn place(context: &Context, root: &str, relative: &str) -> Option<(Context, String)> {
+    let path = resolve(root, relative)?;
+    let Some(beside) = path.strip_prefix("../") else {
+        return check_path(&path).is_ok().then(|| (context.clone(), path));
+    };
+    check_path(beside).ok()?;
+    let location = context.vfs.location("")?;
+    let (folder, _) = location.trim_end_matches('/').rsplit_once('/')?;
+    let (store, folder) = open_url(folder).ok().filter(|_| !folder.ends_with('/'))?;
+    Some((Context::new(store).with_cpu(context.cpu), join(&folder, beside)))
+}
+
 async fn object(context: &Context, path: &str, options: &OpenOptions) -> Result<Object> {
     match object_type(context, path).await? {
         Some(ObjectType::Group) => group(context, path, options).await,
-        _ => {
-            let array = Array::open(context, path, options).await?;
-            Ok(Object {
-                content: Content::Array {
-                    schema: Arc::clone(array.schema()),
-                    non_empty_domain: array.non_empty_domain(),
-                },
-                metadata: array.metadata().await?,
-            })
-        }
+        _ => object_of(&Array::open(context, path, options).await?).await,
     }
+}
+
+async fn object_of(array: &Array) -> Result<Object> {
+    Ok(Object {
+        content: Content::Array {
+            schema: Arc::clone(array.schema()),
+            non_empty_domain: array.non_empty_domain(),
+        },
+        metadata: array.metadata().await?,
+    })
 }
 
 async fn group(context: &Context, path: &str, options: &OpenOptions) -> Result<Object> {

@@ -42,13 +42,14 @@ mod pdal;
 mod recognise;
 mod soma;
 mod soma_spatial;
+mod summary;
 mod value;
 mod vcf;
 mod vector_search;
 mod xml;
 
 pub use driver::{Answer, Description, Request, Step};
-pub use fetch::of;
+pub use fetch::{of, of_array};
 pub use model::{
     Application, Axis, Bits, Channel, Column, Coordinates, Crs, Dataset, Embedding, Flag, Geometry, Level, Missing,
     Packing, Regular, Role, Table, Variable, VariableRole,

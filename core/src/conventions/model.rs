@@ -236,6 +236,22 @@ pub enum Role {
     Other,
 }
 
+impl Role {
+    /// The name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::X => "x",
+            Self::Y => "y",
+            Self::Z => "z",
+            Self::Time => "time",
+            Self::Channel => "channel",
+            Self::Row => "row",
+            Self::Column => "column",
+            Self::Other => "other",
+        }
+    }
+}
+
 /// Where the coordinates of an axis are.
 #[derive(Debug, Clone, PartialEq, Serialize, Default)]
 #[serde(tag = "type", rename_all = "snake_case")]

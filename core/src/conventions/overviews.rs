@@ -4,7 +4,7 @@
 use super::driver::Scope;
 use super::members::resolve;
 use super::model::{Application, Dataset, Level};
-use super::object::Array;
+use super::object::{Array, Object};
 use super::parts;
 
 /// The most levels.
@@ -38,18 +38,17 @@ pub(super) fn add(scope: &Scope<'_>, path: &str, array: Array<'_>, dataset: &mut
             scope.note_at(path, "an entry of 'overviews' has no factor or no path and was ignored");
             continue;
         };
-        let Some(overview) = scope.object(&at) else {
-            if let Some(why) = scope.why_missing(&at) {
+        let found = scope.object(&at).and_then(Object::array);
+        let shape = match (found, scope.why_missing(&at)) {
+            (Some(overview), _) => parts::axes(overview).iter().map(|a| a.length).collect(),
+            (None, Some(_)) if scope.is_outside(&at) => expected_shape(array, factor),
+            (None, Some(why)) => {
                 scope.note_at(path, &format!("the overview of factor {factor} was left out: {why}"));
+                None
             }
-            continue;
+            (None, None) => None,
         };
-        let shape = overview
-            .array()
-            .map(|a| parts::axes(a).iter().map(|a| a.length).collect());
-        if let Some(Some(shape)) = shape {
-            levels.push(level(at, factor, shape));
-        }
+        levels.extend(shape.map(|shape: Vec<u64>| level(at, factor, shape)));
     }
     levels.sort_by(|a, b| {
         a.factors
@@ -72,4 +71,16 @@ fn level(path: String, factor: u64, shape: Vec<u64>) -> Level {
         shape,
         geotransform: None,
     }
+}
+
+/// The shape of an overview that cannot be opened: coordinates are divided by the factor.
+fn expected_shape(array: Array<'_>, factor: u64) -> Option<Vec<u64>> {
+    let axes = parts::axes(array);
+    let factor = i128::from(factor);
+    let length = |axis: &super::model::Axis| {
+        let first = i128::from(axis.first?);
+        let last = first + i128::from(axis.length?) - 1;
+        u64::try_from(last.div_euclid(factor) - first.div_euclid(factor) + 1).ok()
+    };
+    axes.iter().map(length).collect()
 }

@@ -89,7 +89,7 @@ pub(super) fn application_of_array(array: Array<'_>) -> Application {
         Application::Pdal
     } else if object.has("__pandas_index_dims") || object.has("__pandas_attribute_repr") {
         Application::Pandas
-    } else if cf::has_keys(object) {
+    } else if cf::is_variable(array) {
         Application::Cf
     } else if !sparse && (!array.schema.labels.is_empty() || object.has("_CRS") || object.has("_UNIT")) {
         Application::GdalMultidim

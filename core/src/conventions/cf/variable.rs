@@ -131,14 +131,19 @@ impl<'s, 'a> Builder<'s, 'a> {
         all.map(|mut axis| {
             let written = self.lengths.get(axis.dimension.as_str());
             axis.length = written.copied().filter(|n| *n > 0).or(axis.length);
-            if let Some(found) = self.coordinates.get(axis.name.as_str()) {
-                axis::describe(&mut axis, &found.keys);
-                let own = parts::axis(found.array, 0);
-                parts::place_by_array(self.scope, &mut axis, &found.path, &found.attribute.name, &own);
-            }
+            self.place(&mut axis);
             axis
         })
         .collect()
+    }
+
+    /// Places an axis by the variable with its coordinates.
+    pub(super) fn place(&self, axis: &mut Axis) {
+        if let Some(found) = self.coordinates.get(axis.name.as_str()) {
+            axis::describe(axis, &found.keys);
+            let own = parts::axis(found.array, 0);
+            parts::place_by_array(self.scope, axis, &found.path, &found.attribute.name, &own);
+        }
     }
 
     fn packing(&self, var: &Var<'_>) -> Option<super::super::model::Packing> {
