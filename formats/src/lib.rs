@@ -15,6 +15,7 @@ mod format;
 mod guard;
 #[cfg(feature = "hdf5")]
 mod hdf5;
+mod joined;
 #[cfg(any(feature = "nifti", feature = "tiff"))]
 mod meta;
 #[cfg(feature = "netcdf")]
@@ -37,6 +38,7 @@ use std::path::Path;
 use anyhow::Result;
 
 pub use format::Format;
+pub use joined::open_along;
 pub use plan::{Length, NewArray, NewGroup, Plan};
 
 use hyperslab::Column;

@@ -1,0 +1,229 @@
+//! Several files as one, along an axis: the days of a year, the scenes of a season.
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use hyperslab::metadata::Entry;
+use hyperslab::schema::Schema;
+use hyperslab::{Column, Scalar};
+
+use crate::{Format, Length, NewArray, Options, Plan, Source, open};
+
+/// Attributes of variables that must be the same in all files, because the cells mean something else otherwise.
+const MEANING: [&str; 4] = [".units", ".calendar", ".scale_factor", ".add_offset"];
+
+/// Files whose arrays follow each other along an axis.
+struct Joined {
+    plan: Plan,
+    files: Vec<PathBuf>,
+    /// The first position of each file along the axis, and the end of the last one.
+    starts: Vec<u64>,
+    /// For each array, whether it has the axis.
+    has_axis: Vec<bool>,
+    format: Format,
+    options: Options,
+    /// The file that was read last, because there may be more files than can be open.
+    current: Option<(usize, Box<dyn Source>)>,
+}
+
+/// Opens several files of one format as one: their arrays follow each other along `axis`. Arrays without that axis come
+/// from the first file.
+///
+/// # Errors
+/// The axis is unknown, or not the first one of its arrays; the arrays of the files differ in fields, types, shapes or
+/// units; errors of [`open`].
+pub fn open_along(files: &[PathBuf], format: Format, axis: &str, options: &Options) -> Result<Box<dyn Source>> {
+    let (first, others) = files.split_first().context("there are no files to import")?;
+    let source = open(first, format, options)?;
+    let mut plan = source.plan().clone();
+    let has_axis = along(&plan, axis)?;
+    let mut starts = vec![0, length(&plan, &has_axis)];
+    for file in others {
+        let what = || format!("cannot put {} after {}", file.display(), first.display());
+        let next = open(file, format, options).with_context(what)?;
+        same(&plan, next.plan(), &has_axis).with_context(what)?;
+        let end = starts.last().copied().unwrap_or(0);
+        starts.push(end.saturating_add(length(next.plan(), &has_axis)));
+    }
+    let total = starts.last().copied().unwrap_or(0);
+    for (array, _) in plan.arrays.iter_mut().zip(&has_axis).filter(|(_, has)| **has) {
+        lengthen(array, total)?;
+    }
+    plan.notes.retain(|note| !note.contains("is unlimited"));
+    Ok(Box::new(Joined {
+        plan,
+        files: files.to_vec(),
+        starts,
+        has_axis,
+        format,
+        options: options.clone(),
+        current: Some((0, source)),
+    }))
+}
+
+/// For each array, whether its first axis has this name.
+fn along(plan: &Plan, axis: &str) -> Result<Vec<bool>> {
+    let names = |array: &NewArray| {
+        array
+            .schema
+            .dimensions
+            .iter()
+            .map(|d| d.name.clone())
+            .collect::<Vec<_>>()
+    };
+    let mut has = Vec::new();
+    for array in &plan.arrays {
+        let at = names(array).iter().position(|name| name == axis);
+        ensure!(
+            at.is_none_or(|at| at == 0),
+            "'{axis}' is not the first axis of '{}', but files can only be joined along the first one",
+            array.path
+        );
+        has.push(at.is_some() && matches!(array.length, Length::Box(_)));
+    }
+    if !has.contains(&true) {
+        let mut known: Vec<String> = plan.arrays.iter().filter_map(|a| names(a).into_iter().next()).collect();
+        known.sort_unstable();
+        known.dedup();
+        bail!(
+            "no array has the axis '{axis}'; the first axes are {}",
+            known.join(", ")
+        );
+    }
+    Ok(has)
+}
+
+/// The length of the axis in a file.
+fn length(plan: &Plan, has_axis: &[bool]) -> u64 {
+    let mut arrays = plan.arrays.iter().zip(has_axis).filter(|(_, has)| **has);
+    arrays
+        .next()
+        .map_or(0, |(array, _)| lengths(array).first().copied().unwrap_or(0))
+}
+
+fn lengths(array: &NewArray) -> &[u64] {
+    match &array.length {
+        Length::Box(lengths) => lengths,
+        Length::Rows(_) => &[],
+    }
+}
+
+/// Checks that the arrays of another file continue those of the first one.
+fn same(first: &Plan, other: &Plan, has_axis: &[bool]) -> Result<()> {
+    let expected = length(other, has_axis);
+    for (number, (array, has)) in first.arrays.iter().zip(has_axis).enumerate() {
+        let path = &array.path;
+        let found = other.arrays.get(number).filter(|a| a.path == *path);
+        let found = found.with_context(|| format!("it has no '{path}' in the same place"))?;
+        if !has {
+            continue;
+        }
+        let (mine, theirs) = (lengths(array), lengths(found));
+        ensure!(
+            mine.get(1..) == theirs.get(1..) && theirs.first() == Some(&expected),
+            "'{path}' has the shape {theirs:?}, and {mine:?} in the first file"
+        );
+        ensure!(
+            fields(&array.schema) == fields(&found.schema),
+            "'{path}' has other fields or types than in the first file"
+        );
+        if let Some(key) = differs(&array.metadata, &found.metadata) {
+            bail!("{key} is not the same as in the first file; convert the files to the same one first");
+        }
+    }
+    Ok(())
+}
+
+fn fields(schema: &Schema) -> Vec<(&str, hyperslab::Datatype, hyperslab::CellCount, &[u8])> {
+    let attributes = schema.attributes.iter();
+    attributes
+        .map(|a| (a.name.as_str(), a.datatype, a.cell, a.fill.as_slice()))
+        .collect()
+}
+
+/// The key that says something else about the meaning of cells.
+fn differs<'a>(first: &'a [Entry], other: &'a [Entry]) -> Option<&'a str> {
+    let meaning = |e: &&Entry| MEANING.iter().any(|end| e.key.ends_with(end));
+    let missing = |a: &'a [Entry], b: &[Entry]| {
+        a.iter()
+            .filter(meaning)
+            .find(|e| !b.contains(e))
+            .map(|e| e.key.as_str())
+    };
+    missing(first, other).or_else(|| missing(other, first))
+}
+
+/// Makes an array as long as all files, with the same room to grow as before.
+fn lengthen(array: &mut NewArray, total: u64) -> Result<()> {
+    let Length::Box(lengths) = &mut array.length else {
+        return Ok(());
+    };
+    let more = total.saturating_sub(lengths.first().copied().unwrap_or(0));
+    if let Some(length) = lengths.first_mut() {
+        *length = total;
+    }
+    let dimension = array.schema.dimensions.first_mut().context("there is no axis")?;
+    let domain = dimension.domain.as_mut().context("the axis has no domain")?;
+    let high = domain.hi.as_i128().context("the axis has no integers")? + i128::from(more);
+    let high = Scalar::from_i128(dimension.datatype, high);
+    domain.hi = high.context("the axis is too long for its type")?;
+    Ok(())
+}
+
+impl Joined {
+    fn file(&mut self, number: usize) -> Result<&mut dyn Source> {
+        if self.current.as_ref().is_none_or(|(at, _)| *at != number) {
+            let path = self.files.get(number).context("there is no such file")?;
+            let source = open(path, self.format, &self.options)?;
+            self.current = Some((number, source));
+        }
+        match &mut self.current {
+            Some((_, source)) => Ok(source.as_mut()),
+            None => bail!("there is no such file"),
+        }
+    }
+}
+
+impl Source for Joined {
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn read_box(&mut self, array: usize, ranges: &[Range<u64>]) -> Result<Vec<(String, Column)>> {
+        let Some((wanted, rest)) = ranges.split_first().filter(|_| self.has_axis.get(array) == Some(&true)) else {
+            return self.file(0)?.read_box(array, ranges);
+        };
+        let mut joined: Vec<(String, Column)> = Vec::new();
+        for (number, ends) in self.starts.clone().windows(2).enumerate() {
+            let &[start, end] = ends else { continue };
+            let part = wanted.start.max(start)..wanted.end.min(end);
+            if part.is_empty() {
+                continue;
+            }
+            let mut ranges = vec![part.start - start..part.end - start];
+            ranges.extend_from_slice(rest);
+            let path = self
+                .files
+                .get(number)
+                .map_or_else(String::new, |f| f.display().to_string());
+            let columns = self
+                .file(number)?
+                .read_box(array, &ranges)
+                .with_context(|| format!("cannot read {path}"))?;
+            if joined.is_empty() {
+                joined = columns;
+                continue;
+            }
+            for ((name, column), (other, more)) in joined.iter_mut().zip(&columns) {
+                ensure!(name == other, "{path} has its fields in another order");
+                column.append(more);
+            }
+        }
+        Ok(joined)
+    }
+
+    fn read_rows(&mut self, array: usize, rows: usize) -> Result<Option<Vec<(String, Column)>>> {
+        self.file(0)?.read_rows(array, rows)
+    }
+}
