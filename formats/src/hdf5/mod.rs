@@ -3,6 +3,7 @@
 mod attributes;
 mod decode;
 mod elements;
+mod filters;
 mod scales;
 mod tree;
 mod types;
@@ -33,7 +34,9 @@ pub(crate) fn open(path: &Path, options: &Options) -> Result<Box<dyn Source>> {
 /// Opens the file. Data in other files that it names is not read, because a file could name any.
 fn open_file(path: &Path, options: &Options) -> Result<Hdf5File> {
     let cache = usize::try_from(options.memory_bytes).unwrap_or(usize::MAX);
-    let options = OpenOptions::default().with_chunk_cache_bytes(cache);
+    let options = OpenOptions::default()
+        .with_chunk_cache_bytes(cache)
+        .with_filter_registry(filters::registry());
     Hdf5File::open_with_options(path, options).context("the file is no HDF5 file, or damaged")
 }
 
