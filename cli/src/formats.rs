@@ -12,6 +12,8 @@ use hyperslab::internals::view::encode::Format as SliceFormat;
 pub(crate) enum Input {
     #[value(aliases = ["feather", "ipc"])]
     Arrow,
+    #[value(alias = "pq")]
+    Parquet,
     Npy,
     Npz,
     Csv,
@@ -50,16 +52,45 @@ impl ValueEnum for ImportFormat {
 
 /// A format that cells are written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Output(pub(crate) SliceFormat);
+pub(crate) enum Output {
+    /// A format that the mount offers too.
+    Slice(SliceFormat),
+    Parquet,
+}
+
+impl Output {
+    /// The slice format with the same fields and orders of cells.
+    pub(crate) const fn like(self) -> SliceFormat {
+        match self {
+            Self::Slice(format) => format,
+            Self::Parquet => SliceFormat::Arrow,
+        }
+    }
+
+    /// The extension of its files, without the dot.
+    pub(crate) const fn extension(self) -> &'static str {
+        match self {
+            Self::Slice(format) => format.extension(),
+            Self::Parquet => "parquet",
+        }
+    }
+}
 
 impl ValueEnum for Output {
     fn value_variants<'a>() -> &'a [Self] {
-        static ALL: LazyLock<Vec<Output>> = LazyLock::new(|| SliceFormat::ALL.iter().copied().map(Output).collect());
+        static ALL: LazyLock<Vec<Output>> = LazyLock::new(|| {
+            let slices = SliceFormat::ALL.iter().copied().map(Output::Slice);
+            slices.chain([Output::Parquet]).collect()
+        });
         &ALL
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.0.extension()).aliases(self.0.aliases()))
+        let aliases: &[&str] = match self {
+            Self::Slice(format) => format.aliases(),
+            Self::Parquet => &["pq"],
+        };
+        Some(PossibleValue::new(self.extension()).aliases(aliases))
     }
 }
 
@@ -82,8 +113,8 @@ impl Format for Input {
             "unpack it first, as in `zcat IN | hyperslab import - ARRAY --format csv`",
         ),
         (
-            &["parquet", "orc", "xls", "xlsx", "ods", "sqlite", "db"],
-            "convert it to Arrow or CSV first, for example with DuckDB or pandas",
+            &["orc", "xls", "xlsx", "ods", "sqlite", "db"],
+            "convert it to Parquet or CSV first, for example with DuckDB or pandas",
         ),
         (
             &["nc", "nc4", "cdf", "h5", "hdf5", "he5", "h5ad"],
@@ -124,8 +155,8 @@ impl Format for Output {
             "compress the output, as in `hyperslab export ARRAY - --format csv | gzip > OUT`",
         ),
         (
-            &["parquet", "orc", "xls", "xlsx"],
-            "export an Arrow file and convert it, for example with DuckDB or pandas",
+            &["orc", "xls", "xlsx"],
+            "export a Parquet file and convert it, for example with DuckDB or pandas",
         ),
         (
             &["nc", "h5", "hdf5", "tif", "tiff"],
@@ -187,8 +218,11 @@ mod tests {
     #[test]
     fn extensions_stand_for_formats_of_their_direction_only() {
         assert_eq!(of_name("a.b/x.FEATHER"), Ok(Input::Arrow));
-        assert_eq!(of_name("x.ndjson"), Ok(Output(SliceFormat::Jsonl)));
-        assert_eq!(endings::<Input>(), ".arrow .feather .ipc .npy .npz .csv .tsv");
+        assert_eq!(of_name("x.ndjson"), Ok(Output::Slice(SliceFormat::Jsonl)));
+        assert_eq!(
+            endings::<Input>(),
+            ".arrow .feather .ipc .parquet .pq .npy .npz .csv .tsv"
+        );
         let why = of_name::<Output>("x.npz").unwrap_err();
         assert!(
             why.contains(".npz files can only be read") && why.contains(".npy .bin .csv"),

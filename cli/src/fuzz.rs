@@ -5,7 +5,7 @@ use std::io::Write as _;
 use anyhow::Result;
 
 use crate::import;
-use crate::input::{self, BatchLimit, CellFile, Grid, Stream};
+use crate::input::{self, BatchLimit, Batches, CellFile, Grid, Stream};
 
 /// Cells of a batch, and the most batches that are read. A header may claim far more cells than the file has.
 const BATCH_CELLS: usize = 3;
@@ -44,5 +44,36 @@ pub fn import_numpy(bytes: &[u8], zipped: bool) -> Result<()> {
             }
         }
     }
+    Ok(())
+}
+
+/// Reads a Parquet file as an import does: once for the schema, and once in batches for the cells.
+///
+/// # Errors
+/// The file is damaged or cannot be imported.
+///
+/// # Panics
+/// If the number of cells depends on how they are read.
+pub fn import_parquet(bytes: &[u8]) -> Result<()> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(bytes)?;
+    let batches = Batches::open(file, true)?;
+    let stream = Stream::counted(CellFile::Arrow(batches))?;
+    let mut table = stream.table()?;
+    assert_eq!(table.rows() as u64, stream.rows, "all cells at once");
+    let fields = import::attributes(&mut table)?;
+    let mut opened = stream.open()?;
+    let mut reader = opened.reader(&|_| true)?;
+    let mut rows = 0;
+    while let Some(mut batch) = reader.next(BatchLimit::Rows(BATCH_CELLS))? {
+        rows += batch.rows() as u64;
+        for field in &fields {
+            if let Some(named) = batch.take(|name| name == field.name) {
+                let column = input::column(named, field.clone())?;
+                column.check(&field.name)?;
+            }
+        }
+    }
+    assert_eq!(rows, stream.rows, "all batches");
     Ok(())
 }

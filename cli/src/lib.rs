@@ -13,6 +13,7 @@ mod build;
 mod cells;
 mod condition;
 mod copy;
+mod dictionaries;
 mod dry_run;
 mod errors;
 mod evolve;

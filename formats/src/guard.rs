@@ -37,7 +37,7 @@ impl Source for Guarded {
 ///
 /// # Errors
 /// Those of `read`, or its panic.
-pub(crate) fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
+pub fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let usual = panic::take_hook();

@@ -38,6 +38,7 @@ use std::path::Path;
 use anyhow::Result;
 
 pub use format::Format;
+pub use guard::guarded;
 pub use joined::open_along;
 pub use plan::{Length, NewArray, NewGroup, Plan};
 

@@ -39,7 +39,7 @@ fn dense(schema: &Schema, out: &mut String) {
          The file needs every attribute ({}), and the shape and the types of the box:\n\n\
          - `.npy`: an array of this shape; a structured array for several attributes\n\
          - `.npz`: one array for each attribute\n\
-         - `.csv`, `.tsv`, `.arrow`: one row for each cell of the box in row-major order, or with the coordinates in \
+         - `.csv`, `.tsv`, `.arrow`, `.parquet`: one row for each cell of the box in row-major order, or with the coordinates in \
          columns\n\n",
         dimensions.join(", "),
         names.join(", "),
@@ -60,7 +60,7 @@ fn sparse(schema: &Schema, out: &mut String) {
     let columns: Vec<String> = dimensions.chain(attributes).collect();
     let _ = write!(
         out,
-        "Write a file of rows under any name with the extension `.csv`, `.tsv`, `.arrow`, `.npy` (a structured array) or \
+        "Write a file of rows under any name with the extension `.csv`, `.tsv`, `.arrow`, `.parquet`, `.npy` (a structured array) or \
          `.npz`. It needs these columns: {}.\n\n```sh\ncp rows.csv put/\n```\n",
         columns.join(", "),
     );

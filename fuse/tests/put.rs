@@ -238,7 +238,7 @@ fn wrong_names_are_refused_when_the_file_is_created() {
     let files = files(&context());
     for (name, why) in [
         ("0:9,:.npy", "outside the domain"),
-        ("all.parquet", "convert it to Arrow or CSV"),
+        ("all.orc", "convert it to Parquet or CSV"),
         ("all.png", "supported extensions"),
         ("0:4:2,:.npy", "steps are not supported"),
         ("b@all.npy", "no attribute 'b'"),

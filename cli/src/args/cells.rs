@@ -128,7 +128,7 @@ pub(crate) struct Write {
     pub(crate) json: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Import {
     /// Input file, or - for standard input
     #[arg(value_name = "IN")]

@@ -1,24 +1,48 @@
-//! Export as an Arrow IPC file.
+//! Export as an Arrow IPC file or a Parquet file, which hold the same batches.
 
 use anyhow::{Context as _, Result};
+use arrow_array::RecordBatch;
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::ArrowError;
 use hyperslab::arrow::{FieldType, Table};
 use hyperslab::{Batch, Query};
 
 use super::job::{Job, parts};
+use super::parquet::ParquetWriter;
 use crate::args::Export;
+use crate::formats::Output;
 use crate::output_file::{self, Out};
 
-/// Streams the job into an IPC file.
-pub(super) async fn export(job: &Job, args: &Export) -> Result<()> {
+/// A file of record batches.
+pub(super) trait BatchWriter {
+    /// Appends a batch.
+    fn write(&mut self, batch: &RecordBatch) -> Result<()>;
+    /// Writes the end of the file.
+    fn finish(self: Box<Self>) -> Result<()>;
+}
+
+/// An Arrow IPC file, and its name for messages.
+struct IpcWriter<'a>(FileWriter<&'a mut Out>, String);
+
+impl BatchWriter for IpcWriter<'_> {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.0.write(batch).map_err(|e| failed(&self.1, e))
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        self.0.finish().map_err(|e| failed(&self.1, e))
+    }
+}
+
+/// Streams the job into a file.
+pub(super) async fn export(job: &Job, args: &Export, format: Output) -> Result<()> {
     let mut fields: Vec<FieldType> = job.fields.iter().cloned().map(FieldType::from).collect();
     let mut file = Out::create(&args.out, args.force)?;
     if file.is_stream() {
         // Output to a pipe cannot be rewritten, so find the fields that need raw form first.
         scan(job, &mut fields).await?;
     }
-    while !attempt(job, &mut fields, &mut file).await? {
+    while !attempt(job, args, format, &mut fields, &mut file).await? {
         file = Out::create(&args.out, args.force)?;
     }
     file.finish()
@@ -60,11 +84,15 @@ fn mark(fields: &mut [FieldType], batch: &Batch) -> bool {
 }
 
 /// Writes everything. Returns false, with the fields marked, if one of them turns out to need raw form.
-async fn attempt(job: &Job, fields: &mut [FieldType], file: &mut Out) -> Result<bool> {
+async fn attempt(job: &Job, args: &Export, format: Output, fields: &mut [FieldType], file: &mut Out) -> Result<bool> {
     let table = Table::new(fields.to_vec(), job.array.schema().is_dense())?;
-    let name = file.name().to_owned();
-    let failed = |e| failed(&name, e);
-    let mut writer = FileWriter::try_new(file, table.schema()).map_err(failed)?;
+    let mut writer: Box<dyn BatchWriter> = if format == Output::Parquet {
+        Box::new(ParquetWriter::new(file, table.schema(), fields, args.memory)?)
+    } else {
+        let name = file.name().to_owned();
+        let writer = FileWriter::try_new(file, table.schema()).map_err(|e| failed(&name, e))?;
+        Box::new(IpcWriter(writer, name))
+    };
     let progress = job.progress("exporting");
     let mut batches = job.array.batches(job.query.clone());
     while !job.is_empty()
@@ -79,12 +107,12 @@ async fn attempt(job: &Job, fields: &mut [FieldType], file: &mut Out) -> Result<
         let columns: Vec<_> = batch.columns.iter().map(|(_, c)| c).collect();
         for part in parts(&batch) {
             for batch in table.batches(&columns, part) {
-                writer.write(&batch?).map_err(failed)?;
+                writer.write(&batch?)?;
             }
         }
         progress.add(batch.cells);
     }
-    writer.finish().map_err(failed)?;
+    writer.finish()?;
     Ok(true)
 }
 

@@ -3,6 +3,7 @@
 mod arrow;
 mod encoded;
 mod job;
+mod parquet;
 
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
@@ -28,18 +29,18 @@ pub(crate) async fn export(env: &Env, args: &Export) -> Result<()> {
         let path = path.canonicalize().or_else(|_| std::path::absolute(path))?;
         refuse_inside_array(&Place::new(&path.to_string_lossy())?).await?;
     }
-    let job = Job::new(env, args, format).await?;
+    let job = Job::new(env, args, format.like()).await?;
     match format {
-        Format::Arrow => arrow::export(&job, args).await,
-        format => encoded::export(&job, format, args).await,
+        Output::Parquet | Output::Slice(Format::Arrow) => arrow::export(&job, args, format).await,
+        Output::Slice(format) => encoded::export(&job, format, args).await,
     }
 }
 
 /// Returns an error for a binary format on a terminal.
-fn check_terminal(format: Format, is_terminal: bool) -> Result<()> {
+fn check_terminal(format: Output, is_terminal: bool) -> Result<()> {
     let name = format.extension();
     ensure!(
-        format.is_text() || !is_terminal,
+        format.like().is_text() || !is_terminal,
         usage(
             "OUT",
             format!(
@@ -50,8 +51,8 @@ fn check_terminal(format: Format, is_terminal: bool) -> Result<()> {
     Ok(())
 }
 
-fn format(args: &Export) -> Result<Format> {
-    if let Some(Output(format)) = args.format {
+fn format(args: &Export) -> Result<Output> {
+    if let Some(format) = args.format {
         return Ok(format);
     }
     if args.out == "-" {
@@ -60,8 +61,7 @@ fn format(args: &Export) -> Result<Format> {
             "standard output has no file extension; give --format, as in --format csv",
         ));
     }
-    let Output(format) = formats::of_name(&args.out).map_err(|why| usage("OUT", why))?;
-    Ok(format)
+    formats::of_name(&args.out).map_err(|why| usage("OUT", why))
 }
 
 #[cfg(test)]
@@ -70,12 +70,13 @@ mod tests {
 
     #[test]
     fn terminals_get_text_formats_only() {
-        for format in [Format::Arrow, Format::Npy, Format::Bin, Format::Png] {
+        let slices = [Format::Arrow, Format::Npy, Format::Bin, Format::Png].map(Output::Slice);
+        for format in slices.into_iter().chain([Output::Parquet]) {
             let error = check_terminal(format, true).unwrap_err().to_string();
             assert!(error.contains("redirect the output, as in > out."), "{error}");
             check_terminal(format, false).unwrap();
         }
-        check_terminal(Format::Csv, true).unwrap();
-        check_terminal(Format::Jsonl, true).unwrap();
+        check_terminal(Output::Slice(Format::Csv), true).unwrap();
+        check_terminal(Output::Slice(Format::Jsonl), true).unwrap();
     }
 }

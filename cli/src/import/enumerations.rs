@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use anyhow::Result;
 use arrow_array::ArrayRef;
-use arrow_schema::Field;
+use arrow_schema::{DataType, Field};
 use hyperslab::Column;
 use hyperslab::arrow::FieldType;
 use hyperslab::schema::Enumeration;
@@ -14,18 +14,27 @@ use crate::show;
 /// All distinct values of `dictionaries`, in the order of their first occurrence; `None` without dictionaries. Null
 /// values are left out, because cells that refer to them are null.
 ///
-/// The enumeration is ordered if `ordered` is set and all dictionaries list the values that they share in the same
-/// order. Otherwise, a warning says that the order is lost.
-pub(super) fn merged(name: &str, dictionaries: &[&ArrayRef], ordered: bool) -> Result<Option<Enumeration>> {
+/// Values that the file states come first, all of them and in their order. Without them, the enumeration is ordered if
+/// `ordered` is set and all dictionaries list the values that they share in the same order. Otherwise, a warning says
+/// that the order is lost.
+pub(super) fn merged(
+    name: &str,
+    stated: Option<&ArrayRef>,
+    dictionaries: &[&ArrayRef],
+    ordered: bool,
+) -> Result<Option<Enumeration>> {
     let Some(first) = dictionaries.first() else {
         return Ok(None);
     };
+    // Values of another type are not those of this column.
+    let stated =
+        stated.filter(|s| s.data_type() == first.data_type() || is_text(s.data_type()) && is_text(first.data_type()));
     let mut field = FieldType::infer(&Field::new(name, first.data_type().clone(), false))?;
     field.nullable = true;
     let mut values = Column::empty(field.datatype, field.cell, false);
     let mut positions: HashMap<Vec<u8>, usize> = HashMap::new();
     let mut is_ordered = ordered;
-    for dictionary in dictionaries {
+    for dictionary in stated.iter().chain(dictionaries) {
         let mut column = field.column(dictionary)?;
         let (mut new, mut last) = (Vec::new(), 0);
         for i in (0..column.len()).filter(|i| !column.is_null(*i)) {
@@ -34,7 +43,7 @@ pub(super) fn merged(name: &str, dictionaries: &[&ArrayRef], ordered: bool) -> R
             if position == next {
                 new.push(u32::try_from(i)?);
             }
-            is_ordered &= position >= last;
+            is_ordered &= position >= last || stated.is_some();
             last = position;
         }
         column.validity = None;
@@ -52,4 +61,8 @@ pub(super) fn merged(name: &str, dictionaries: &[&ArrayRef], ordered: bool) -> R
         ordered: is_ordered,
         values,
     }))
+}
+
+const fn is_text(t: &DataType) -> bool {
+    matches!(t, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }

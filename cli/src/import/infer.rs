@@ -37,7 +37,9 @@ pub(super) fn schema(table: &mut Table, args: &Import, block: Option<&[u64]>) ->
         grid(&shape.lengths, block, args, table.axes.as_deref(), &table.columns)?
     } else if by.is_empty() {
         let rows = [table.rows() as u64];
-        grid(&rows, block, args, Some(&["row".to_owned()]), &table.columns)?
+        let usual = ["row".to_owned()];
+        let axes = table.axes.as_deref().unwrap_or(&usual);
+        grid(&rows, block, args, Some(axes), &table.columns)?
     } else {
         let extents = extents::given(args.tile.as_deref(), &by)?;
         let dimensions = by.iter().zip(extents);
@@ -454,7 +456,11 @@ fn attribute(named: &Named, filters: Option<&Pipeline>) -> Result<(Attribute, Op
         Values::Summary(summary) => summary.dictionaries.iter().collect(),
         _ => Vec::new(),
     };
-    let enumeration = enumerations::merged(&named.name, &dictionaries, field.ordered)?;
+    let stated = match &named.values {
+        Values::Summary(summary) => summary.stated.as_ref(),
+        _ => None,
+    };
+    let enumeration = enumerations::merged(&named.name, stated, &dictionaries, field.ordered)?;
     a.enumeration = enumeration.as_ref().map(|e| e.name.clone());
     Ok((a, enumeration))
 }

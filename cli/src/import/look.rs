@@ -1,5 +1,6 @@
 //! Looks at all cells of a file before an array is created for them: the types and the range of coordinates.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -9,11 +10,11 @@ use hyperslab::Datatype;
 use hyperslab::arrow::{FieldType, Role};
 
 use super::infer;
+use super::pandas::{self, DataFrame};
 use crate::args::Import;
 use crate::batches::Budget;
-use crate::input::{
-    BatchLimit, Batches, CellFile, Grid, Named, Stream, Summary, Table, Text, VALUE_BYTES, Values, warn_of_zones,
-};
+use crate::dictionaries;
+use crate::input::{BatchLimit, Batches, CellFile, Grid, Named, Stream, Summary, Table, Text, VALUE_BYTES, Values};
 
 /// Scans a text table. Returns a table of columns without cells, and the cells. `given` are the types of some columns.
 pub(super) fn text(text: Text, given: &[(String, Datatype)]) -> Result<(Table, Stream)> {
@@ -65,22 +66,52 @@ pub(super) fn grid(args: &Import, mut table: Table, grid: Grid, budget: Budget) 
     Ok((table, stream))
 }
 
-/// Scans all batches of an Arrow file. Returns a table of columns without cells, and the cells.
-pub(super) fn arrow(args: &Import, batches: Batches) -> Result<(Table, Stream)> {
-    let mut reader = batches.reader()?;
-    let schema = reader.schema();
+/// Scans all batches of an Arrow or a Parquet file. Returns a table of columns without cells, and the cells. If the file
+/// holds a data frame of pandas, its index becomes the dimensions, and `args` are changed accordingly.
+pub(super) fn arrow(args: &mut Cow<'_, Import>, batches: Batches) -> Result<(Table, Stream)> {
+    let schema = batches.schema()?;
     let fields = schema.fields().iter().map(|f| FieldType::infer(f));
     let fields: Vec<FieldType> = fields.collect::<hyperslab::Result<_>>()?;
+    let frame = DataFrame::of(&schema);
+    let mut scanned = None;
+    if let Some(frame) = &frame
+        && let Some(by_index) = frame.options(args, &fields)
+    {
+        match scan(&by_index, &batches, &fields) {
+            Ok(found) => {
+                *args = Cow::Owned(by_index);
+                scanned = Some(found);
+            }
+            Err(why) => frame.warn_of_index(&why),
+        }
+    }
+    let (mut table, bytes) = match scanned {
+        Some(found) => found,
+        None => scan(args, &batches, &fields)?,
+    };
+    if let Some(frame) = frame {
+        table.metadata = frame.metadata(args.dims.as_deref().unwrap_or(&[]));
+        table.axes = Some(vec![pandas::ROWS.to_owned()]);
+    }
+    let rows = table.rows() as u64;
+    Ok((table, Stream::new(CellFile::Arrow(batches), rows, bytes)))
+}
+
+/// Scans all batches. Returns a table of columns without cells, and the bytes of the cells.
+fn scan(args: &Import, batches: &Batches, fields: &[FieldType]) -> Result<(Table, u64)> {
+    let mut reader = batches.reader(&|_| true)?;
     let is_dimension = |f: &FieldType| match &args.dims {
         Some(dims) => dims.contains(&f.name),
         None => f.role == Some(Role::Dimension),
     };
-    warn_of_zones(&schema);
     let mut summaries: Vec<Summary> = fields.iter().cloned().map(summary).collect();
+    for (summary, field) in summaries.iter_mut().zip(reader.schema().fields()) {
+        summary.stated = dictionaries::values(field);
+    }
     let mut bytes = 0;
     while let Some(batch) = reader.next_batch()? {
         bytes += batch.bytes;
-        for ((summary, field), array) in summaries.iter_mut().zip(&fields).zip(batch.rows.columns()) {
+        for ((summary, field), array) in summaries.iter_mut().zip(fields).zip(batch.rows.columns()) {
             if is_dimension(field) && !array.is_empty() {
                 add_coordinates(summary, field, array)?;
             } else {
@@ -89,17 +120,15 @@ pub(super) fn arrow(args: &Import, batches: Batches) -> Result<(Table, Stream)> 
             summary.rows += array.len();
         }
     }
-    let columns = fields.into_iter().zip(summaries).map(|(field, summary)| Named {
-        name: field.field.name,
+    let columns = fields.iter().zip(summaries).map(|(field, summary)| Named {
+        name: field.name.clone(),
         values: Values::Summary(Box::new(summary)),
     });
     let table = Table {
         columns: columns.collect(),
         ..Table::default()
     };
-    let rows = table.rows() as u64;
-    drop(reader);
-    Ok((table, Stream::new(CellFile::Arrow(batches), rows, bytes)))
+    Ok((table, bytes))
 }
 
 fn summary(field: FieldType) -> Summary {
@@ -108,6 +137,7 @@ fn summary(field: FieldType) -> Summary {
         rows: 0,
         nulls: false,
         ends: None,
+        stated: None,
         dictionaries: Vec::new(),
     }
 }

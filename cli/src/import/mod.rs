@@ -7,6 +7,7 @@ mod hostile;
 mod infer;
 mod look;
 mod outliers;
+mod pandas;
 mod parts;
 mod planned;
 mod preview;
@@ -16,6 +17,8 @@ mod tiles;
 mod trial;
 
 pub(crate) use trial::attributes;
+
+use std::borrow::Cow;
 
 use anyhow::{Context as _, Result};
 use hyperslab::metadata::{Entry, MetaValue};
@@ -48,21 +51,22 @@ pub(crate) async fn import(env: &Env, args: &Import) -> Result<()> {
     };
     let source = Source::new(&args.input, format, args.separator)?;
     let budget = Budget::new(args.memory);
+    let mut args = Cow::Borrowed(args);
     let looked = if let Some(text) = source.text(Rounding::Accepted)? {
-        look::text(text, &types(args)?)
+        look::text(text, &types(&args)?)
     } else if !args.types.is_empty() {
         return Err(usage("--types", "only columns of CSV and TSV files can be given types"));
     } else if let Some((table, grid)) = source.grid()? {
-        look::grid(args, table, grid, budget)
+        look::grid(&args, table, grid, budget)
     } else {
-        look::arrow(args, source.batches()?)
+        look::arrow(&mut args, source.batches()?)
     };
     let (table, stream) = looked.with_context(|| format!("cannot read {}", source.shown()))?;
     if args.dry_run {
-        return preview_table(args, table, &stream, budget);
+        return preview_table(&args, table, &stream, budget);
     }
     let building = Building::start(&Place::new(&args.array)?).await?;
-    let made = fill(env, args, table, &stream, building.place()).await;
+    let made = fill(env, &args, table, &stream, building.place()).await;
     building
         .end(made.with_context(|| format!("cannot import {} into {}", args.input, args.array)))
         .await
@@ -132,31 +136,8 @@ async fn fill(env: &Env, args: &Import, mut table: Table, stream: &Stream, place
     };
     Array::create(&place.context, &place.path, &schema, &enumerations, &options).await?;
     let array = env.open_at(place, Window::ALL).await?;
-    let entries: Vec<Entry> = extras
-        .into_iter()
-        .map(|(key, column)| Entry {
-            key,
-            value: Some(metadata(&column)),
-        })
-        .collect();
-    if !entries.is_empty() {
-        let keys: Vec<&str> = entries.iter().map(|e| e.key.as_str()).collect();
-        show::note(format_args!(
-            "stored as metadata, because they have fewer axes than the cells: {}; read them with `hyperslab meta \
-             get ARRAY KEY`",
-            keys.join(", ")
-        ));
-        array
-            .write_metadata(
-                &entries,
-                &WriteOptions {
-                    timestamp_ms,
-                    seed: seed()?,
-                    sync: true,
-                },
-            )
-            .await?;
-    }
+    let stated = std::mem::take(&mut table.metadata);
+    write_metadata(&array, extras, stated, timestamp_ms).await?;
     let wanted = |name: &str| table.columns.iter().any(|c| c.name == name);
     let by_axes = table.shape.as_ref().filter(|_| schema.is_dense());
     if schema.is_dense() && by_axes.is_none() {
@@ -185,6 +166,41 @@ async fn fill(env: &Env, args: &Import, mut table: Table, stream: &Stream, place
         budget,
     };
     batched.write(stream, &wanted, filled.as_ref()).await
+}
+
+/// Stores what belongs to no cell: `extras` of the file, which are named for the user, and what it says of itself.
+async fn write_metadata(
+    array: &Array,
+    extras: Vec<(String, Column)>,
+    stated: Vec<(String, String)>,
+    timestamp_ms: u64,
+) -> Result<()> {
+    if !extras.is_empty() {
+        let keys: Vec<&str> = extras.iter().map(|(key, _)| key.as_str()).collect();
+        show::note(format_args!(
+            "stored as metadata, because they have fewer axes than the cells: {}; read them with `hyperslab meta \
+             get ARRAY KEY`",
+            keys.join(", ")
+        ));
+    }
+    let extras = extras.into_iter().map(|(key, column)| (key, metadata(&column)));
+    let stated = stated.into_iter().map(|(key, text)| (key, MetaValue::text(&text)));
+    let entries: Vec<Entry> = extras
+        .chain(stated)
+        .map(|(key, value)| Entry {
+            key,
+            value: Some(value),
+        })
+        .collect();
+    if entries.is_empty() {
+        return Ok(());
+    }
+    let options = WriteOptions {
+        timestamp_ms,
+        seed: seed()?,
+        sync: true,
+    };
+    Ok(array.write_metadata(&entries, &options).await?)
 }
 
 /// A short list as a metadata value. Several strings are joined to one, with a line for each.

@@ -1,43 +1,102 @@
-//! Reads Arrow IPC files and streams.
+//! Reads Arrow IPC files and streams, and Parquet files as the same batches.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
 use anyhow::Result;
 use arrow_array::RecordBatch;
-use arrow_schema::{DataType, Field, Schema};
-use hyperslab::arrow::{FieldType, IpcReader};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use hyperslab::arrow::{FieldType, IpcBatch, IpcReader};
 
 use super::bounds::{check_columns, unfolded_max};
+use super::parquet::{ParquetFile, ParquetReader};
 use super::{Named, Table, Values};
 use crate::show;
 
-/// The table in a file or a stream, with all cells.
-pub(crate) fn read(input: impl Read + Seek) -> Result<Table> {
+/// The table in the bytes of an Arrow file or stream, with all cells.
+#[cfg(test)]
+pub(super) fn read(input: impl Read + Seek) -> Result<Table> {
     let mut reader = open(input)?;
     let mut batches = Vec::new();
     while let Some(batch) = reader.next_batch()? {
         batches.push(batch.rows);
     }
-    warn_of_zones(&reader.schema());
     table(&reader.schema(), &batches)
 }
 
-/// An Arrow file that is read several times, batch by batch.
+/// A file of record batches that is read several times.
 #[derive(Debug)]
-pub(crate) struct Batches {
-    pub(super) file: File,
+pub(crate) enum Batches {
+    /// An Arrow IPC file or stream.
+    Ipc(File),
+    /// A Parquet file.
+    Parquet(Box<ParquetFile>),
+}
+
+/// Reads a file of record batches in order.
+pub(crate) enum BatchReader<'a> {
+    Ipc(Box<IpcReader<&'a File>>),
+    Parquet(Box<ParquetReader<'a>>),
+}
+
+impl BatchReader<'_> {
+    /// The names and types of the columns that are read.
+    pub(crate) fn schema(&self) -> SchemaRef {
+        match self {
+            Self::Ipc(reader) => reader.schema(),
+            Self::Parquet(reader) => reader.schema(),
+        }
+    }
+
+    /// The next batch; `None` after the last.
+    pub(crate) fn next_batch(&mut self) -> Result<Option<IpcBatch>> {
+        match self {
+            Self::Ipc(reader) => Ok(reader.next_batch()?),
+            Self::Parquet(reader) => reader.next_batch(),
+        }
+    }
 }
 
 impl Batches {
-    /// Reads the file from its first batch.
-    pub(crate) fn reader(&self) -> Result<IpcReader<&File>> {
-        open(&self.file)
+    /// Opens a file.
+    pub(crate) fn open(file: File, is_parquet: bool) -> Result<Self> {
+        let opened = if is_parquet {
+            Self::Parquet(Box::new(ParquetFile::open(file)?))
+        } else {
+            Self::Ipc(file)
+        };
+        check_columns(opened.schema()?.fields().len())?;
+        Ok(opened)
+    }
+
+    /// Tells the user which columns are left out or changed.
+    pub(super) fn warn(&self) -> Result<()> {
+        self.schema()?.fields().iter().for_each(|field| warn_of_zone(field));
+        if let Self::Parquet(file) = self {
+            file.notes().for_each(show::note);
+        }
+        Ok(())
+    }
+
+    /// The names and types of all columns.
+    pub(crate) fn schema(&self) -> Result<SchemaRef> {
+        match self {
+            Self::Ipc(file) => Ok(open(file)?.schema()),
+            Self::Parquet(file) => Ok(file.schema()),
+        }
+    }
+
+    /// Reads the file from its first batch. A Parquet file is read without the columns that are not `wanted`.
+    pub(crate) fn reader(&self, wanted: &dyn Fn(&str) -> bool) -> Result<BatchReader<'_>> {
+        Ok(match self {
+            Self::Ipc(file) => BatchReader::Ipc(Box::new(open(file)?)),
+            Self::Parquet(file) => BatchReader::Parquet(Box::new(file.reader(wanted)?)),
+        })
     }
 
     /// The numbers of rows and bytes.
     pub(super) fn size(&self) -> Result<(u64, u64)> {
-        let mut reader = self.reader()?;
+        let mut reader = self.reader(&|_| true)?;
         let (mut rows, mut bytes) = (0, 0);
         while let Some(batch) = reader.next_batch()? {
             rows += batch.rows.num_rows() as u64;
@@ -48,15 +107,18 @@ impl Batches {
 
     /// The table with all cells.
     pub(super) fn table(&self) -> Result<Table> {
-        read(&self.file)
+        let mut reader = self.reader(&|_| true)?;
+        let mut batches = Vec::new();
+        while let Some(batch) = reader.next_batch()? {
+            batches.push(batch.rows);
+        }
+        table(&reader.schema(), &batches)
     }
 }
 
 fn open<R: Read + Seek>(mut input: R) -> Result<IpcReader<R>> {
     let bytes = usize::try_from(input.seek(SeekFrom::End(0))?)?;
-    let reader = IpcReader::new(input, unfolded_max(bytes))?;
-    check_columns(reader.schema().fields().len())?;
-    Ok(reader)
+    Ok(IpcReader::new(input, unfolded_max(bytes))?)
 }
 
 /// The columns of these batches.
@@ -74,11 +136,6 @@ pub(crate) fn table(schema: &Schema, batches: &[RecordBatch]) -> Result<Table> {
         columns: columns.collect::<Result<_>>()?,
         ..Table::default()
     })
-}
-
-/// Warns of columns whose time zones are not kept.
-pub(crate) fn warn_of_zones(schema: &Schema) {
-    schema.fields().iter().for_each(|field| warn_of_zone(field));
 }
 
 /// Warns about a column whose time zone is lost.

@@ -25,7 +25,7 @@ const fn kind(magic: &'static [u8], what: &'static str, formats: &'static [Input
     }
 }
 
-const TO_TABLE: &str = "convert it to Arrow or CSV first, for example with DuckDB or pandas";
+const TO_TABLE: &str = "convert it to Parquet or CSV first, for example with DuckDB or pandas";
 const AS_TIFF: &str = "import it with --format tif";
 const AS_NETCDF: &str = "import it with --format nc";
 
@@ -68,7 +68,13 @@ const KINDS: &[Kind] = &[
         &[Input::Npz],
         "give --format npz for an .npz, save a spreadsheet as CSV, or unpack an archive with unzip",
     ),
-    kind(b"PAR1", "a Parquet file", &[], TO_TABLE),
+    kind(b"PAR1", "a Parquet file", &[Input::Parquet], "give --format parquet"),
+    kind(
+        b"PARE",
+        "an encrypted Parquet file",
+        &[],
+        "decrypt it first, for example with pyarrow",
+    ),
     kind(b"ORC", "an ORC file", &[], TO_TABLE),
     kind(b"SQLite format 3\0", "an SQLite database", &[], TO_TABLE),
     kind(
@@ -137,7 +143,9 @@ mod tests {
         refused(b"\x93NUMPY\x01\0v\0", Input::Csv, [".npy", "--format npy"]);
         refused(b"ARROW1\0\0\xff\xff\xff\xff", Input::Tsv, ["Arrow", "--format arrow"]);
         refused(b"FEA1\0\0", Input::Arrow, ["Feather", "to_feather"]);
-        refused(b"PAR1\x15\x04", Input::Arrow, ["Parquet", "DuckDB"]);
+        refused(b"PAR1\x15\x04", Input::Arrow, ["Parquet", "--format parquet"]);
+        refused(b"PARE\x15\x04", Input::Parquet, ["encrypted Parquet", "decrypt"]);
+        refused(b"ORC\x15\x04", Input::Arrow, ["ORC", "DuckDB"]);
         refused(b"\x89HDF\r\n\x1a\n", Input::Npy, ["HDF5", "--format nc"]);
         refused(b"PK\x03\x04\x14", Input::Csv, [".xlsx", "--format npz"]);
         refused(b"a,b\n1,\xc3", Input::Arrow, ["text", "--format csv"]);
@@ -151,6 +159,7 @@ mod tests {
             (b"\xff\xff\xff\xff\x08\0\0\0", Input::Arrow),
             (b"\x93NUMPY\x01\0", Input::Npy),
             (b"PK\x03\x04", Input::Npz),
+            (b"PAR1\x15\x04", Input::Parquet),
             (b"", Input::Arrow),
             (b"\0\x01", Input::Npy),
             // Names of columns.

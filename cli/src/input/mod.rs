@@ -10,6 +10,7 @@ mod guess;
 mod magic;
 mod npy;
 mod npz;
+mod parquet;
 mod stream;
 mod text;
 mod zones;
@@ -30,7 +31,7 @@ use crate::errors::usage;
 use crate::formats::{self, Input};
 use crate::show;
 
-pub(crate) use arrow::{Batches, warn_of_zones};
+pub(crate) use arrow::Batches;
 pub(crate) use convert::column;
 use csv::Sheet;
 pub(crate) use csv::{VALUE_BYTES, separator};
@@ -52,6 +53,8 @@ pub(crate) struct Table {
     pub(crate) shape: Option<Shape>,
     /// Values that belong to no cell: named lists.
     pub(crate) extras: Vec<(String, Column)>,
+    /// Metadata of the array, as text.
+    pub(crate) metadata: Vec<(String, String)>,
     /// The names of the axes, if the file suggests them.
     pub(crate) axes: Option<Vec<String>>,
 }
@@ -90,6 +93,8 @@ pub(crate) struct Summary {
     pub(crate) nulls: bool,
     /// The least and the greatest coordinate, of a dimension of numbers.
     pub(crate) ends: Option<(Scalar, Scalar)>,
+    /// All values of its enumeration in order, if the file states them.
+    pub(crate) stated: Option<ArrayRef>,
     /// The values of its dictionaries.
     pub(crate) dictionaries: Vec<ArrayRef>,
 }
@@ -235,7 +240,7 @@ impl<'a> Source<'a> {
         let zipped = match self.format {
             Input::Npy => false,
             Input::Npz => true,
-            Input::Arrow | Input::Csv | Input::Tsv => return Ok(None),
+            Input::Arrow | Input::Parquet | Input::Csv | Input::Tsv => return Ok(None),
         };
         let looked = Grid::look(self.file()?, zipped);
         looked
@@ -243,9 +248,13 @@ impl<'a> Source<'a> {
             .with_context(|| format!("cannot read {}", self.shown()))
     }
 
-    /// The file as an Arrow file that is read batch by batch.
+    /// The file as an Arrow or a Parquet file that is read batch by batch. Tells the user what is left out of it.
     pub(crate) fn batches(&self) -> Result<Batches> {
-        Ok(Batches { file: self.file()? })
+        let opened = Batches::open(self.file()?, self.format == Input::Parquet).and_then(|batches| {
+            batches.warn()?;
+            Ok(batches)
+        });
+        opened.with_context(|| format!("cannot read {}", self.shown()))
     }
 
     fn file(&self) -> Result<File> {

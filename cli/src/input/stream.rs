@@ -1,12 +1,11 @@
 //! Files whose cells are read in batches, when they are written.
 
-use std::fs::File;
 use std::io::Read;
 
 use anyhow::Result;
 use arrow_array::RecordBatch;
-use hyperslab::arrow::IpcReader;
 
+use super::arrow::BatchReader;
 use super::grid::{Member, OpenMember};
 use super::{Batches, Grid, Sheet, Table, Text, arrow};
 
@@ -80,7 +79,7 @@ impl Stream {
             CellFile::Text(text) => text.sheet()?.names().to_vec(),
             CellFile::Grid(grid) => grid.names()?,
             CellFile::Arrow(batches) => {
-                let schema = batches.reader()?.schema();
+                let schema = batches.schema()?;
                 schema.fields().iter().map(|f| f.name().clone()).collect()
             }
         })
@@ -129,7 +128,7 @@ impl<'a> OpenedStream<'a> {
             }),
             CellFile::Arrow(batches) => Box::new(ArrowReader {
                 stream,
-                reader: batches.reader()?,
+                reader: batches.reader(&|name| name.is_empty() || wanted(name))?,
                 rest: None,
                 wanted,
             }),
@@ -156,7 +155,7 @@ impl Reader for TextReader<'_> {
 
 struct ArrowReader<'a> {
     stream: &'a Stream,
-    reader: IpcReader<&'a File>,
+    reader: BatchReader<'a>,
     /// Rows of the last message that were not returned yet.
     rest: Option<RecordBatch>,
     wanted: &'a dyn Fn(&str) -> bool,

@@ -10,7 +10,7 @@ fn grid() -> Shell {
 #[test]
 fn the_extension_selects_the_format() {
     let shell = grid();
-    for ending in ["arrow", "npy", "csv", "tsv", "json", "jsonl", "bin", "png"] {
+    for ending in ["arrow", "npy", "csv", "tsv", "json", "jsonl", "bin", "png", "parquet"] {
         shell.ok(&format!("export a out.{ending}"));
         let named = shell.bytes(&format!("out.{ending}"));
         assert_eq!(
@@ -22,6 +22,7 @@ fn the_extension_selects_the_format() {
     assert_eq!(shell.bytes("out.bin"), int16s(12));
     assert!(shell.bytes("out.png").starts_with(b"\x89PNG"));
     assert!(shell.bytes("out.arrow").starts_with(b"ARROW1"));
+    assert!(shell.bytes("out.parquet").starts_with(b"PAR1"));
     let json: serde_json::Value = serde_json::from_slice(&shell.bytes("out.json")).unwrap();
     assert_eq!(json[5], serde_json::json!({"y": 1, "x": 1, "data": 5}));
 }
@@ -145,7 +146,7 @@ fn exactly_the_listed_extensions_are_supported() {
             );
         }
         let (_, error) = shell.fails(&format!("write a - --format {ending}"));
-        assert!(error.contains("one of arrow, npy, npz, csv, tsv"), "{error}");
+        assert!(error.contains("one of arrow, parquet, npy, npz, csv, tsv"), "{error}");
     }
     let (_, error) = shell.fails("export a out.npz");
     assert!(error.contains("can only be read"), "{error}");
@@ -156,7 +157,7 @@ fn exactly_the_listed_extensions_are_supported() {
     assert!(!error.contains("--format"), "{error}");
     for (line, help) in [
         ("export a out.csv.gz", "compress the output, as in"),
-        ("export a out.parquet", "export an Arrow file and convert it"),
+        ("export a out.orc", "export a Parquet file and convert it"),
         ("import in.csv.gz c", "unpack it first"),
         ("import in.orc c", "convert it to Parquet or CSV first"),
         ("write a in.nc", "import them into new arrays"),
@@ -168,7 +169,7 @@ fn exactly_the_listed_extensions_are_supported() {
     }
     let (code, error) = shell.fails("export a - --format npz");
     assert!(
-        code == 2 && error.contains("one of npy, bin, csv, tsv, json, jsonl, arrow, png"),
+        code == 2 && error.contains("one of npy, bin, csv, tsv, json, jsonl, arrow, png, parquet"),
         "{error}"
     );
 }

@@ -11,6 +11,7 @@ mod importing;
 mod large;
 mod looking;
 mod messages;
+mod parquet;
 mod preview;
 mod remote;
 mod serving;

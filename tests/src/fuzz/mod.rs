@@ -7,6 +7,7 @@ mod formats;
 mod ipc;
 pub mod memory;
 mod numpy;
+mod parquet;
 mod samples;
 mod texts;
 
@@ -86,6 +87,7 @@ pub fn targets() -> Vec<Target> {
         array::targets(&samples),
         ipc::targets(),
         numpy::targets(),
+        parquet::targets(),
     ]
     .into_iter()
     .flatten()
