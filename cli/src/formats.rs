@@ -117,11 +117,11 @@ impl Format for Input {
             "convert it to Parquet or CSV first, for example with DuckDB or pandas",
         ),
         (
-            &["nc", "nc4", "cdf", "h5", "hdf5", "he5", "h5ad"],
+            &["nc", "nc4", "cdf", "h5", "hdf5", "he5", "tif", "tiff", "nii"],
             "import them into new arrays with `hyperslab import`",
         ),
         (
-            &["tif", "tiff", "nii", "grib", "grb2"],
+            &["grib", "grb", "grb2", "zarr"],
             "convert each of its arrays to .npy first, for example with xarray",
         ),
     ];
@@ -136,12 +136,20 @@ impl Format for ImportFormat {
             "unpack it first, as in `zcat IN | hyperslab import - ARRAY --format csv`",
         ),
         (
-            &["parquet", "orc", "xls", "xlsx", "ods", "sqlite", "db"],
+            &["orc", "xls", "xlsx", "ods", "sqlite", "db"],
             "convert it to Parquet or CSV first, for example with DuckDB or pandas",
         ),
         (
-            &["grib", "grb", "grb2"],
-            "convert it to NetCDF first, for example with cfgrib and xarray",
+            &["grib", "grb", "grb2", "zarr"],
+            "convert it to NetCDF first, for example with xarray",
+        ),
+        (
+            &["h5ad"],
+            "give --format h5 to import its arrays as they are in the file, without the meaning of AnnData",
+        ),
+        (
+            &["las", "laz"],
+            "convert it to Parquet or CSV first, for example with laspy",
         ),
     ];
 }

@@ -130,9 +130,9 @@ pub(crate) struct Write {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Import {
-    /// Input file, or - for standard input
-    #[arg(value_name = "IN")]
-    pub(crate) input: String,
+    /// Input file, or - for standard input. Several files need --along
+    #[arg(value_name = "IN", required = true)]
+    pub(crate) inputs: Vec<String>,
     /// Path or URL of the new array
     pub(crate) array: String,
     /// Print JSON about the new array, as `info --json` does
@@ -174,6 +174,9 @@ pub(crate) struct Import {
     /// Values below 64MiB count as 64MiB
     #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = crate::sizes::parse)]
     pub(crate) memory: u64,
+    /// Join several NetCDF, HDF5, TIFF or NIfTI files along this axis, in the given order
+    #[arg(long, value_name = "AXIS")]
+    pub(crate) along: Option<String>,
     /// Print the schemas that the import would use, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -187,4 +190,11 @@ pub(crate) struct Import {
     /// Write at this time [default: now]
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub(crate) timestamp: Option<Moment>,
+}
+
+impl Import {
+    /// The first input file.
+    pub(crate) fn input(&self) -> &str {
+        self.inputs.first().map_or("-", String::as_str)
+    }
 }

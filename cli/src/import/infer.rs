@@ -23,7 +23,7 @@ use crate::show;
 /// converts integer coordinates of text to numbers. `block` has the lengths of the blocks in which the cells of a file
 /// with axes are written.
 pub(super) fn schema(table: &mut Table, args: &Import, block: Option<&[u64]>) -> Result<(Schema, Vec<Enumeration>)> {
-    ensure!(table.rows() > 0, "{} has no cells", args.input);
+    ensure!(table.rows() > 0, "{} has no cells", args.input());
     let gridded = table.shape.clone().filter(|_| !args.sparse);
     let roles = coordinates_by_role(table);
     let by = match (&args.dims, &gridded) {

@@ -41,15 +41,20 @@ use crate::write::{Target, write_table};
 pub(crate) async fn import(env: &Env, args: &Import) -> Result<()> {
     let format = match args.format {
         Some(format) => Some(format),
-        None if args.input == "-" => None,
-        None => Some(formats::of_name(&args.input).map_err(|why| usage("IN", why))?),
+        None if args.input() == "-" => None,
+        None => Some(formats::of_name(args.input()).map_err(|why| usage("IN", why))?),
     };
     let format = match format {
         Some(ImportFormat::File(format)) => return planned::import(env, args, format).await,
         Some(ImportFormat::Cells(format)) => Some(format),
         None => None,
     };
-    let source = Source::new(&args.input, format, args.separator)?;
+    if args.along.is_some() || args.inputs.len() > 1 {
+        let why =
+            "tables and numpy arrays are not joined; import the first file, and add the others with `hyperslab write`";
+        return Err(usage("--along", why));
+    }
+    let source = Source::new(args.input(), format, args.separator)?;
     let budget = Budget::new(args.memory);
     let mut args = Cow::Borrowed(args);
     let looked = if let Some(text) = source.text(Rounding::Accepted)? {
@@ -68,7 +73,7 @@ pub(crate) async fn import(env: &Env, args: &Import) -> Result<()> {
     let building = Building::start(&Place::new(&args.array)?).await?;
     let made = fill(env, &args, table, &stream, building.place()).await;
     building
-        .end(made.with_context(|| format!("cannot import {} into {}", args.input, args.array)))
+        .end(made.with_context(|| format!("cannot import {} into {}", args.input(), args.array)))
         .await
 }
 

@@ -1,6 +1,6 @@
 //! Makes the arrays and groups that a file of another format stands for.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::mpsc;
 use std::thread;
 
@@ -32,8 +32,7 @@ pub(super) async fn import(env: &Env, args: &Import, format: Format) -> Result<(
         memory_bytes: budget.batch_bytes(),
         unpack: args.unpack,
     };
-    let opened = hyperslab_formats::open(Path::new(&args.input), format, &options);
-    let mut source = opened.with_context(|| format!("cannot read {}", args.input))?;
+    let mut source = opened(args, format, &options)?;
     let mut plan = source.plan().clone();
     if let Some(path) = &args.schema {
         preview::apply(&mut plan, preview::read(path)?)?;
@@ -53,8 +52,22 @@ pub(super) async fn import(env: &Env, args: &Import, format: Format) -> Result<(
     };
     let made = job.make(&plan, source.as_mut()).await;
     building
-        .end(made.with_context(|| format!("cannot import {} into {}", args.input, args.array)))
+        .end(made.with_context(|| format!("cannot import {} into {}", args.input(), args.array)))
         .await
+}
+
+/// The file, or the files that are joined along an axis.
+fn opened(args: &Import, format: Format, options: &Options) -> Result<Box<dyn Source>> {
+    let files: Vec<PathBuf> = args.inputs.iter().map(PathBuf::from).collect();
+    let opened = match (&args.along, files.as_slice()) {
+        (Some(axis), files) => hyperslab_formats::open_along(files, format, axis, options),
+        (None, [file]) => hyperslab_formats::open(file, format, options),
+        (None, _) => {
+            let why = "several files are joined along an axis; name it, as in --along time";
+            return Err(usage("IN", why));
+        }
+    };
+    opened.with_context(|| format!("cannot read {}", args.input()))
 }
 
 /// Files that say themselves what they hold take no options about columns.
