@@ -55,7 +55,11 @@ impl ValueEnum for ImportFormat {
 pub(crate) enum Output {
     /// A format that the mount offers too.
     Slice(SliceFormat),
+    /// Parquet.
     Parquet,
+    /// GeoTIFF.
+    #[cfg(feature = "formats")]
+    Tiff,
 }
 
 impl Output {
@@ -64,6 +68,8 @@ impl Output {
         match self {
             Self::Slice(format) => format,
             Self::Parquet => SliceFormat::Arrow,
+            #[cfg(feature = "formats")]
+            Self::Tiff => SliceFormat::Npy,
         }
     }
 
@@ -72,6 +78,17 @@ impl Output {
         match self {
             Self::Slice(format) => format.extension(),
             Self::Parquet => "parquet",
+            #[cfg(feature = "formats")]
+            Self::Tiff => "tif",
+        }
+    }
+
+    const fn aliases(self) -> &'static [&'static str] {
+        match self {
+            Self::Slice(format) => format.aliases(),
+            Self::Parquet => &["pq"],
+            #[cfg(feature = "formats")]
+            Self::Tiff => &["tiff", "gtiff", "geotiff"],
         }
     }
 }
@@ -80,17 +97,16 @@ impl ValueEnum for Output {
     fn value_variants<'a>() -> &'a [Self] {
         static ALL: LazyLock<Vec<Output>> = LazyLock::new(|| {
             let slices = SliceFormat::ALL.iter().copied().map(Output::Slice);
-            slices.chain([Output::Parquet]).collect()
+            let all = slices.chain([Output::Parquet]);
+            #[cfg(feature = "formats")]
+            let all = all.chain([Output::Tiff]);
+            all.collect()
         });
         &ALL
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
-        let aliases: &[&str] = match self {
-            Self::Slice(format) => format.aliases(),
-            Self::Parquet => &["pq"],
-        };
-        Some(PossibleValue::new(self.extension()).aliases(aliases))
+        Some(PossibleValue::new(self.extension()).aliases(self.aliases()))
     }
 }
 
@@ -167,7 +183,7 @@ impl Format for Output {
             "export a Parquet file and convert it, for example with DuckDB or pandas",
         ),
         (
-            &["nc", "h5", "hdf5", "tif", "tiff"],
+            &["nc", "h5", "hdf5"],
             "export an .npy and convert it, for example with xarray or GDAL",
         ),
     ];

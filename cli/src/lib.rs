@@ -88,7 +88,7 @@ async fn command(env: &store::Env, command: &Command) -> Result<()> {
         Command::Write(args) => write::write(env, args).await,
         Command::Import(args) => {
             import::import(env, args).await?;
-            describe_new(env, &args.array, args.json && !args.dry_run).await
+            describe_new(env, args.array(), args.json && !args.dry_run).await
         }
         Command::Meta(command) => meta::meta(env, command).await,
         Command::Delete(args) => maintain::delete(env, args).await,

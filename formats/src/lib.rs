@@ -41,6 +41,8 @@ pub use format::Format;
 pub use guard::guarded;
 pub use joined::open_along;
 pub use plan::{Length, NewArray, NewGroup, Plan};
+#[cfg(feature = "tiff")]
+pub use tiff::{RasterInfo, RasterWriter};
 
 use hyperslab::Column;
 use std::ops::Range;

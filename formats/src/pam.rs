@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::xml::escape;
+use anyhow::Result;
+
+use crate::xml::{self, Element, escape};
 
 /// What a raster means.
 #[derive(Debug, Clone, Default)]
@@ -40,6 +42,47 @@ pub(crate) struct Band {
 }
 
 impl Pam {
+    /// Reads the XML. Unknown elements are left out.
+    pub(crate) fn parse(text: &str) -> Result<Self> {
+        let root = xml::parse(text)?;
+        let trimmed = |e: &Element| e.text.trim().to_owned();
+        let mut pam = Self {
+            crs: root.child("SRS").map(trimmed).filter(|s| !s.is_empty()),
+            ..Self::default()
+        };
+        if let Some(transform) = root.child("GeoTransform") {
+            let numbers: Vec<f64> = transform
+                .text
+                .split(',')
+                .filter_map(|n| n.trim().parse().ok())
+                .collect();
+            pam.transform = numbers.try_into().ok();
+        }
+        if let Some(list) = root.child("GCPList") {
+            pam.crs = list.attribute("Projection").map(str::to_owned);
+            let point = |e: &Element| {
+                let number = |name: &str| e.number::<f64>(name).unwrap_or(0.0);
+                ["Pixel", "Line", "X", "Y", "Z"].map(number)
+            };
+            pam.control_points = list.all("GCP").map(point).collect();
+        }
+        for metadata in root.all("Metadata") {
+            let domain = metadata.attribute("domain").unwrap_or_default().to_owned();
+            match domain.as_str() {
+                "IMAGE_STRUCTURE" => pam.structure = items(metadata),
+                _ => pam.metadata.push((domain, items(metadata))),
+            }
+        }
+        for element in root.all("PAMRasterBand") {
+            let number = element.number::<usize>("band").unwrap_or(0);
+            if (1..=65535).contains(&number) {
+                pam.bands.resize(pam.bands.len().max(number), Band::default());
+                pam.bands[number - 1] = Band::parse(element);
+            }
+        }
+        Ok(pam)
+    }
+
     /// The XML.
     pub(crate) fn xml(&self) -> String {
         let mut xml = "<PAMDataset>\n".to_owned();
@@ -84,6 +127,27 @@ impl Pam {
 }
 
 impl Band {
+    fn parse(element: &Element) -> Self {
+        let text = |name: &str| element.child(name).map(|e| e.text.clone());
+        let number = |name: &str| text(name).and_then(|t| t.trim().parse().ok());
+        let color = |e: &Element| ["c1", "c2", "c3", "c4"].map(|c| e.number::<u8>(c).unwrap_or(255));
+        Self {
+            description: text("Description"),
+            unit: text("UnitType"),
+            scale: number("Scale"),
+            offset: number("Offset"),
+            color: text("ColorInterp"),
+            palette: element
+                .child("ColorTable")
+                .map_or_else(Vec::new, |t| t.all("Entry").map(color).collect()),
+            metadata: element
+                .all("Metadata")
+                .filter(|m| m.attribute("domain").is_none())
+                .flat_map(items)
+                .collect(),
+        }
+    }
+
     fn write(&self, xml: &mut String, number: usize) {
         if *self == Self::default() {
             return;
@@ -115,6 +179,11 @@ impl Band {
         metadata(xml, "    ", "", &self.metadata);
         xml.push_str("  </PAMRasterBand>\n");
     }
+}
+
+fn items(metadata: &Element) -> Items {
+    let item = |e: &Element| (e.attribute("key").unwrap_or_default().to_owned(), e.text.clone());
+    metadata.all("MDI").map(item).collect()
 }
 
 /// A number with all of its digits.

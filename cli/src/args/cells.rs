@@ -46,7 +46,7 @@ pub(crate) struct Info {
 }
 
 /// Which cells and fields.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Pick {
     /// Select cells, as in 0:100,5:20 or :,3 or lat=30.0:40.0 [default: the non-empty domain, which `info` shows]
     #[arg(long, value_name = "SEL", allow_hyphen_values = true)]
@@ -74,7 +74,7 @@ pub(crate) enum Order {
     Unordered,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Export {
     /// Path or URL of the array
     pub(crate) array: String,
@@ -130,11 +130,10 @@ pub(crate) struct Write {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Import {
-    /// Input file, or - for standard input. Several files need --along
-    #[arg(value_name = "IN", required = true)]
-    pub(crate) inputs: Vec<String>,
-    /// Path or URL of the new array
-    pub(crate) array: String,
+    /// Input file, or - for standard input. Last, the path or URL of the new array. Several input files need --along
+    // One list, because options may stand between its parts.
+    #[arg(value_name = "PATH", required = true, num_args = 1..)]
+    pub(crate) paths: Vec<String>,
     /// Print JSON about the new array, as `info --json` does
     #[arg(long)]
     pub(crate) json: bool,
@@ -193,8 +192,18 @@ pub(crate) struct Import {
 }
 
 impl Import {
+    /// The input files.
+    pub(crate) fn inputs(&self) -> &[String] {
+        self.paths.split_last().map_or(&[], |(_, inputs)| inputs)
+    }
+
     /// The first input file.
     pub(crate) fn input(&self) -> &str {
-        self.inputs.first().map_or("-", String::as_str)
+        self.inputs().first().map_or("-", String::as_str)
+    }
+
+    /// The new array.
+    pub(crate) fn array(&self) -> &str {
+        self.paths.last().map_or("", String::as_str)
     }
 }

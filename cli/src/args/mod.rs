@@ -99,7 +99,7 @@ pub(crate) enum Command {
     #[command(about = format!("Write a file's cells into an array, as one fragment: {}", endings::<Input>()), after_help = examples::WRITE)]
     Write(Write),
     /// Create an array from a file
-    #[command(about = format!("Create an array or a group from a file: {}", endings::<ImportFormat>()), after_help = examples::IMPORT)]
+    #[command(about = format!("Create an array or a group from a file: {}", endings::<ImportFormat>()), after_help = examples::IMPORT, override_usage = "hyperslab import [OPTIONS] <IN>... <ARRAY>")]
     Import(Import),
     /// Show and change the metadata of an array or a group
     #[command(subcommand, after_help = examples::META)]

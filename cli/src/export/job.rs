@@ -14,6 +14,7 @@ use hyperslab::{Array, Batch, Cpu, Query, Region, Window};
 use crate::args::{Export, Order};
 use crate::condition;
 use crate::errors::usage;
+use crate::formats::Output;
 use crate::progress::Progress;
 use crate::sizes::{ALL_CORES_BYTES, PROGRAM_BYTES};
 use crate::store::{Env, Place};
@@ -38,13 +39,16 @@ pub(crate) struct Job {
     pub(crate) fields: Vec<Field>,
     /// Lengths of the axes, except those with a single selected coordinate; `None` for sparse arrays.
     pub(crate) shape: Option<Vec<u64>>,
+    /// The selected coordinates; `None` for all of a sparse array.
+    pub(crate) selected: Option<selection::Selection>,
     /// The array's path or URL as typed, for messages.
     pub(crate) url: String,
 }
 
 impl Job {
     /// Opens the array and resolves the options for it.
-    pub(crate) async fn new(env: &Env, args: &Export, format: Format) -> Result<Self> {
+    pub(crate) async fn new(env: &Env, args: &Export, output: Output) -> Result<Self> {
+        let format = output.like();
         let pick = &args.pick;
         let memory = args.memory.saturating_sub(PROGRAM_BYTES).max(READ_BYTES_MIN);
         let place = Place::new(&args.array)?;
@@ -98,6 +102,7 @@ impl Job {
             query,
             fields,
             shape,
+            selected,
             url: args.array.clone(),
         })
     }

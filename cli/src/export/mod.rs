@@ -4,6 +4,8 @@ mod arrow;
 mod encoded;
 mod job;
 mod parquet;
+#[cfg(feature = "formats")]
+mod raster;
 
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
@@ -29,10 +31,12 @@ pub(crate) async fn export(env: &Env, args: &Export) -> Result<()> {
         let path = path.canonicalize().or_else(|_| std::path::absolute(path))?;
         refuse_inside_array(&Place::new(&path.to_string_lossy())?).await?;
     }
-    let job = Job::new(env, args, format.like()).await?;
+    let job = async || Job::new(env, args, format).await;
     match format {
-        Output::Parquet | Output::Slice(Format::Arrow) => arrow::export(&job, args, format).await,
-        Output::Slice(format) => encoded::export(&job, format, args).await,
+        #[cfg(feature = "formats")]
+        Output::Tiff => raster::export(env, args).await,
+        Output::Parquet | Output::Slice(Format::Arrow) => arrow::export(&job().await?, args, format).await,
+        Output::Slice(format) => encoded::export(&job().await?, format, args).await,
     }
 }
 

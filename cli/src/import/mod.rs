@@ -39,6 +39,10 @@ use crate::write::{Target, write_table};
 
 /// Runs the command.
 pub(crate) async fn import(env: &Env, args: &Import) -> Result<()> {
+    if args.inputs().is_empty() {
+        let why = "it is missing; give the input file and then the new array";
+        return Err(usage("ARRAY", why));
+    }
     let format = match args.format {
         Some(format) => Some(format),
         None if args.input() == "-" => None,
@@ -49,7 +53,7 @@ pub(crate) async fn import(env: &Env, args: &Import) -> Result<()> {
         Some(ImportFormat::Cells(format)) => Some(format),
         None => None,
     };
-    if args.along.is_some() || args.inputs.len() > 1 {
+    if args.along.is_some() || args.inputs().len() > 1 {
         let why =
             "tables and numpy arrays are not joined; import the first file, and add the others with `hyperslab write`";
         return Err(usage("--along", why));
@@ -70,10 +74,10 @@ pub(crate) async fn import(env: &Env, args: &Import) -> Result<()> {
     if args.dry_run {
         return preview_table(&args, table, &stream, budget);
     }
-    let building = Building::start(&Place::new(&args.array)?).await?;
+    let building = Building::start(&Place::new(args.array())?).await?;
     let made = fill(env, &args, table, &stream, building.place()).await;
     building
-        .end(made.with_context(|| format!("cannot import {} into {}", args.input(), args.array)))
+        .end(made.with_context(|| format!("cannot import {} into {}", args.input(), args.array())))
         .await
 }
 

@@ -43,7 +43,7 @@ pub(super) async fn import(env: &Env, args: &Import, format: Format) -> Result<(
     for note in &plan.notes {
         show::note(format_args!("{note}"));
     }
-    let building = Building::start(&Place::new(&args.array)?).await?;
+    let building = Building::start(&Place::new(args.array())?).await?;
     let job = Job {
         env,
         place: building.place().clone(),
@@ -52,13 +52,13 @@ pub(super) async fn import(env: &Env, args: &Import, format: Format) -> Result<(
     };
     let made = job.make(&plan, source.as_mut()).await;
     building
-        .end(made.with_context(|| format!("cannot import {} into {}", args.input(), args.array)))
+        .end(made.with_context(|| format!("cannot import {} into {}", args.input(), args.array())))
         .await
 }
 
 /// The file, or the files that are joined along an axis.
 fn opened(args: &Import, format: Format, options: &Options) -> Result<Box<dyn Source>> {
-    let files: Vec<PathBuf> = args.inputs.iter().map(PathBuf::from).collect();
+    let files: Vec<PathBuf> = args.inputs().iter().map(PathBuf::from).collect();
     let opened = match (&args.along, files.as_slice()) {
         (Some(axis), files) => hyperslab_formats::open_along(files, format, axis, options),
         (None, [file]) => hyperslab_formats::open(file, format, options),

@@ -161,7 +161,7 @@ fn exactly_the_listed_extensions_are_supported() {
         ("import in.csv.gz c", "unpack it first"),
         ("import in.orc c", "convert it to Parquet or CSV first"),
         ("write a in.nc", "import them into new arrays"),
-        ("write a in.tif", "convert each of its arrays to .npy first"),
+        ("write a in.nii", "import them into new arrays with"),
         ("import in.dat c", "formats, give --format"),
     ] {
         let (code, error) = shell.fails(line);
@@ -169,7 +169,7 @@ fn exactly_the_listed_extensions_are_supported() {
     }
     let (code, error) = shell.fails("export a - --format npz");
     assert!(
-        code == 2 && error.contains("one of npy, bin, csv, tsv, json, jsonl, arrow, png, parquet"),
+        code == 2 && error.contains("one of npy, bin, csv, tsv, json, jsonl, arrow, png, parquet, tif"),
         "{error}"
     );
 }

@@ -1,4 +1,4 @@
-//! `import --dry-run` and `--schema`.
+//! `import --dry-run`, `--schema` and `--along`.
 
 use serde_json::Value;
 
@@ -90,4 +90,43 @@ fn a_schema_with_other_fields_is_refused() {
     shell.file("edited.json", "no json");
     let (_, error) = shell.fails("import in.csv a --schema edited.json");
     assert!(error.contains("cannot read the schema in edited.json"), "{error}");
+}
+
+#[test]
+#[cfg(feature = "formats")]
+fn several_files_are_joined_along_an_axis() {
+    let shell = table();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../formats/tests/files/climate3.nc");
+    // A note says how far the axis can grow.
+    assert!(shell.run(&format!("import {file} one"), b"").status.success());
+    shell.ok(&format!("import {file} {file} --memory 64MiB two --along time"));
+    let times = |array: &str| -> Vec<String> {
+        let text = shell.ok(&format!("export {array}/time - --format csv --attrs time.data"));
+        text.lines()
+            .skip(1)
+            .map(|line| line.rsplit(',').next().unwrap().to_owned())
+            .collect()
+    };
+    let (one, two) = (times("one"), times("two"));
+    assert!(!one.is_empty());
+    assert_eq!(two, [one.clone(), one].concat());
+    for (line, why) in [
+        (
+            format!("import {file} {file} three"),
+            "several files are joined along an axis",
+        ),
+        (
+            format!("import {file} {file} three --along day"),
+            "no array has the axis 'day'; the first axes are",
+        ),
+        (
+            "import in.csv in.csv three".to_owned(),
+            "tables and numpy arrays are not joined",
+        ),
+        (format!("import {file}"), "give the input file and then the new array"),
+    ] {
+        let (_, error) = shell.fails(&line);
+        assert!(error.contains(why), "{line}: {error}");
+        assert!(shell.fails("info three").1.contains("not found"));
+    }
 }

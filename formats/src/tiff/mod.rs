@@ -14,6 +14,9 @@ mod raster;
 #[cfg(test)]
 mod tests;
 mod wkt;
+mod write;
+
+pub use self::write::{RasterInfo, RasterWriter};
 
 use std::ops::Range;
 use std::path::Path;

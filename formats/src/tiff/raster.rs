@@ -24,7 +24,7 @@ const TILE: u64 = 256;
 const TILES: std::ops::RangeInclusive<u64> = 64..=2048;
 
 /// Tags that GDAL shows as metadata.
-const TEXT_TAGS: [(u16, &str); 7] = [
+pub(super) const TEXT_TAGS: [(u16, &str); 7] = [
     (269, "TIFFTAG_DOCUMENTNAME"),
     (tag::DESCRIPTION, "TIFFTAG_IMAGEDESCRIPTION"),
     (305, "TIFFTAG_SOFTWARE"),

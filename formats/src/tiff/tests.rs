@@ -230,3 +230,62 @@ fn an_error_names_the_place_of_the_damage() {
         "{error}"
     );
 }
+
+#[test]
+fn an_exported_raster_imports_as_the_same() {
+    let (_folder, source) = opened(&raster(), &Options::default());
+    let mut source = source.unwrap();
+    let first = xml(source.as_ref(), 0);
+    let info = |width, height, columns: [u64; 2], rows: [u64; 2]| RasterInfo {
+        width,
+        height,
+        bands: 1,
+        datatype: Datatype::Int16,
+        nodata: Some("-7".to_owned()),
+        xml: Some(first.clone()),
+        window: [[columns[0], rows[0]], [columns[1], rows[1]]],
+    };
+    let cells = source.read_box(0, &[0..1, 0..3, 0..5]).unwrap().remove(0).1.data;
+    let mut writer = RasterWriter::new(info(5, 3, [0, 1], [0, 1])).unwrap();
+    // Cells come in any pieces.
+    cells.chunks(7).for_each(|piece| writer.push(piece).unwrap());
+    let mut file = Vec::new();
+    assert_eq!(writer.finish(&mut file).unwrap(), [""; 0]);
+    let (_folder, again) = opened(&file, &Options::default());
+    let mut again = again.unwrap();
+    assert_eq!(
+        xml(again.as_ref(), 0),
+        first.replace("  <tiledb:OverviewCount>1</tiledb:OverviewCount>\n", "")
+    );
+    assert_eq!(again.plan().arrays[0].schema.attributes[0].fill, (-7_i16).to_le_bytes());
+    assert_eq!(again.read_box(0, &[0..1, 0..3, 0..5]).unwrap()[0].1.data, cells);
+    // Every second column from the second one, of the last row.
+    let mut part = RasterWriter::new(info(2, 1, [1, 2], [2, 1])).unwrap();
+    part.push(&[1, 0, 2, 0]).unwrap();
+    let mut file = Vec::new();
+    part.finish(&mut file).unwrap();
+    let (_folder, part) = opened(&file, &Options::default());
+    let moved = xml(part.unwrap().as_ref(), 0);
+    assert!(
+        moved.contains("5.0001000000000000e5, 2.0000000000000000e1, 0.0"),
+        "{moved}"
+    );
+    assert!(moved.contains("4.9999800000000000e6, "), "{moved}");
+    let missing = RasterWriter::new(info(5, 3, [0, 1], [0, 1]))
+        .unwrap()
+        .finish(&mut Vec::new());
+    assert!(missing.unwrap_err().to_string().contains("missing"));
+}
+
+#[test]
+fn projections_without_a_code_keep_their_parameters() {
+    let wkt = "PROJCS[\"mine\",GEOGCS[\"unknown\",DATUM[\"unknown\",SPHEROID[\"GRS80\",6378137,298.257222101]],\
+               PRIMEM[\"Greenwich\",0],UNIT[\"degree\",0.0174532925199433]],\
+               PROJECTION[\"Albers_Conic_Equal_Area\"],PARAMETER[\"latitude_of_center\",34],\
+               PARAMETER[\"longitude_of_center\",-120],PARAMETER[\"standard_parallel_1\",43],\
+               PARAMETER[\"standard_parallel_2\",48],PARAMETER[\"false_easting\",600000],\
+               PARAMETER[\"false_northing\",0],UNIT[\"metre\",1],AXIS[\"Easting\",EAST],AXIS[\"Northing\",NORTH]]";
+    let keys = wkt::keys(wkt).unwrap();
+    assert_eq!(wkt::of(&keys).unwrap(), wkt);
+    assert!(wkt::keys("PROJCS[\"a\"]").is_none());
+}

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::geo::{GeoKeys, key};
+use super::geo::{GeoKeys, USER_DEFINED, Value, key};
 
 /// A parameter of WKT, and the keys that may hold it, in order of preference. Without any it has the last number.
 type Parameter = (&'static str, &'static [u16], f64);
@@ -19,48 +19,137 @@ const PARALLEL_1: Parameter = ("standard_parallel_1", &[3078], 0.0);
 const PARALLEL_2: Parameter = ("standard_parallel_2", &[3079], 0.0);
 const SCALE: Parameter = ("scale_factor", &[3092, 3093], 1.0);
 
+/// The codes of methods, with their names and parameters. A method with two names is told by its parameters.
+const METHODS: &[(u64, &str, &[Parameter])] = &[
+    (1, "Transverse_Mercator", &[ORIGIN, MERIDIAN, SCALE, EAST, NORTH]),
+    (7, "Mercator_2SP", &[PARALLEL_1, MERIDIAN, EAST, NORTH]),
+    (7, "Mercator_1SP", &[ORIGIN, MERIDIAN, SCALE, EAST, NORTH]),
+    (
+        8,
+        "Lambert_Conformal_Conic_2SP",
+        &[ORIGIN, MERIDIAN, PARALLEL_1, PARALLEL_2, EAST, NORTH],
+    ),
+    (
+        9,
+        "Lambert_Conformal_Conic_1SP",
+        &[ORIGIN, MERIDIAN, SCALE, EAST, NORTH],
+    ),
+    (
+        10,
+        "Lambert_Azimuthal_Equal_Area",
+        &[CENTER_LATITUDE, CENTER_LONGITUDE, EAST, NORTH],
+    ),
+    (
+        11,
+        "Albers_Conic_Equal_Area",
+        &[CENTER_LATITUDE, CENTER_LONGITUDE, PARALLEL_1, PARALLEL_2, EAST, NORTH],
+    ),
+    (
+        12,
+        "Azimuthal_Equidistant",
+        &[CENTER_LATITUDE, CENTER_LONGITUDE, EAST, NORTH],
+    ),
+    (
+        13,
+        "Equidistant_Conic",
+        &[CENTER_LATITUDE, CENTER_LONGITUDE, PARALLEL_1, PARALLEL_2, EAST, NORTH],
+    ),
+    (14, "Stereographic", &[ORIGIN, MERIDIAN, SCALE, EAST, NORTH]),
+    (15, "Polar_Stereographic", &[ORIGIN, MERIDIAN, SCALE, EAST, NORTH]),
+    (16, "Oblique_Stereographic", &[ORIGIN, MERIDIAN, SCALE, EAST, NORTH]),
+    (17, "Equirectangular", &[PARALLEL_1, ORIGIN, MERIDIAN, EAST, NORTH]),
+    (18, "Cassini_Soldner", &[ORIGIN, MERIDIAN, EAST, NORTH]),
+    (
+        20,
+        "Miller_Cylindrical",
+        &[CENTER_LATITUDE, CENTER_LONGITUDE, EAST, NORTH],
+    ),
+    (21, "Orthographic", &[ORIGIN, MERIDIAN, EAST, NORTH]),
+    (22, "Polyconic", &[ORIGIN, MERIDIAN, EAST, NORTH]),
+    (23, "Robinson", &[CENTER_LONGITUDE, EAST, NORTH]),
+    (24, "Sinusoidal", &[CENTER_LONGITUDE, EAST, NORTH]),
+    (25, "VanDerGrinten", &[MERIDIAN, EAST, NORTH]),
+    (26, "New_Zealand_Map_Grid", &[ORIGIN, MERIDIAN, EAST, NORTH]),
+    (28, "Cylindrical_Equal_Area", &[PARALLEL_1, MERIDIAN, EAST, NORTH]),
+];
+
 /// The name and the parameters of a projection, by the code of its method.
 fn method(code: u64, keys: &GeoKeys) -> Option<(&'static str, &'static [Parameter])> {
-    Some(match code {
-        1 => ("Transverse_Mercator", &[ORIGIN, MERIDIAN, SCALE, EAST, NORTH]),
-        7 if keys.number(3078).is_some() => ("Mercator_2SP", &[PARALLEL_1, MERIDIAN, EAST, NORTH]),
-        7 => ("Mercator_1SP", &[ORIGIN, MERIDIAN, SCALE, EAST, NORTH]),
-        8 => (
-            "Lambert_Conformal_Conic_2SP",
-            &[ORIGIN, MERIDIAN, PARALLEL_1, PARALLEL_2, EAST, NORTH],
-        ),
-        9 => ("Lambert_Conformal_Conic_1SP", &[ORIGIN, MERIDIAN, SCALE, EAST, NORTH]),
-        10 => (
-            "Lambert_Azimuthal_Equal_Area",
-            &[CENTER_LATITUDE, CENTER_LONGITUDE, EAST, NORTH],
-        ),
-        11 => (
-            "Albers_Conic_Equal_Area",
-            &[CENTER_LATITUDE, CENTER_LONGITUDE, PARALLEL_1, PARALLEL_2, EAST, NORTH],
-        ),
-        12 => (
-            "Azimuthal_Equidistant",
-            &[CENTER_LATITUDE, CENTER_LONGITUDE, EAST, NORTH],
-        ),
-        13 => (
-            "Equidistant_Conic",
-            &[CENTER_LATITUDE, CENTER_LONGITUDE, PARALLEL_1, PARALLEL_2, EAST, NORTH],
-        ),
-        14 => ("Stereographic", &[ORIGIN, MERIDIAN, SCALE, EAST, NORTH]),
-        15 => ("Polar_Stereographic", &[ORIGIN, MERIDIAN, SCALE, EAST, NORTH]),
-        16 => ("Oblique_Stereographic", &[ORIGIN, MERIDIAN, SCALE, EAST, NORTH]),
-        17 => ("Equirectangular", &[PARALLEL_1, ORIGIN, MERIDIAN, EAST, NORTH]),
-        18 => ("Cassini_Soldner", &[ORIGIN, MERIDIAN, EAST, NORTH]),
-        20 => ("Miller_Cylindrical", &[CENTER_LATITUDE, CENTER_LONGITUDE, EAST, NORTH]),
-        21 => ("Orthographic", &[ORIGIN, MERIDIAN, EAST, NORTH]),
-        22 => ("Polyconic", &[ORIGIN, MERIDIAN, EAST, NORTH]),
-        23 => ("Robinson", &[CENTER_LONGITUDE, EAST, NORTH]),
-        24 => ("Sinusoidal", &[CENTER_LONGITUDE, EAST, NORTH]),
-        25 => ("VanDerGrinten", &[MERIDIAN, EAST, NORTH]),
-        26 => ("New_Zealand_Map_Grid", &[ORIGIN, MERIDIAN, EAST, NORTH]),
-        28 => ("Cylindrical_Equal_Area", &[PARALLEL_1, MERIDIAN, EAST, NORTH]),
-        _ => return None,
-    })
+    let mut known = METHODS.iter().filter(|(c, ..)| *c == code);
+    let parallel = keys.number(3078).is_some();
+    let found = known.find(|(_, name, _)| parallel || *name != "Mercator_2SP");
+    found.map(|(_, name, parameters)| (*name, *parameters))
+}
+
+/// The keys of WKT; `None` if GeoTIFF has none for it.
+pub(super) fn keys(wkt: &str) -> Option<GeoKeys> {
+    let quoted = |after: &str| wkt.split_once(after)?.1.split_once('"').map(|(name, _)| name);
+    let numbers = |after: &str| -> Option<Vec<f64>> {
+        let (_, rest) = wkt.split_once(after)?;
+        let (_, rest) = rest.split_once("\",")?;
+        let (list, _) = rest.split_once([']', '['])?;
+        Some(list.split(',').filter_map(|n| n.trim().parse().ok()).collect())
+    };
+    let mut keys = GeoKeys::default();
+    let mut code = |key: u16, value: u64| keys.0.insert(key, Value::Code(value));
+    let projected = wkt.starts_with("PROJCS");
+    code(key::MODEL_TYPE, if projected { 1 } else { 2 });
+    let system = quoted("GEOGCS[\"")?;
+    let coded = CODES.iter().find(|c| known(**c).is_some_and(|k| k.0 == system));
+    code(key::GEOGRAPHIC, coded.copied().unwrap_or(USER_DEFINED));
+    code(2050, coded.map_or(USER_DEFINED, |c| c + 2000));
+    code(2056, USER_DEFINED);
+    code(2054, 9102);
+    let method = if projected {
+        let name = quoted("PROJECTION[\"")?;
+        let method = METHODS.iter().find(|(_, n, _)| *n == name)?;
+        code(key::PROJECTED, USER_DEFINED);
+        code(3074, USER_DEFINED);
+        code(3075, method.0);
+        Some(method)
+    } else {
+        None
+    };
+    let mut number = |key: u16, value: f64| keys.0.insert(key, Value::Numbers(vec![value]));
+    let ellipsoid = numbers("SPHEROID[\"")?;
+    number(2057, *ellipsoid.first()?);
+    number(2059, *ellipsoid.get(1)?);
+    number(
+        2061,
+        numbers("PRIMEM[\"").and_then(|n| n.first().copied()).unwrap_or(0.0),
+    );
+    for (name, places, otherwise) in method.map_or(&[][..], |m| m.2) {
+        let value = numbers(&format!("PARAMETER[\"{name}")).and_then(|n| n.first().copied());
+        // A polar projection has a key of its own for its meridian.
+        let polar = *name == "central_meridian" && method.is_some_and(|m| m.0 == 15);
+        number(if polar { 3095 } else { *places.first()? }, value.unwrap_or(*otherwise));
+    }
+    if projected {
+        let metres = wkt.rsplit_once("UNIT[\"")?.1.split_once("\",")?.1;
+        let metres: f64 = metres.split([',', ']']).next()?.trim().parse().ok()?;
+        let unit = match metres {
+            1.0 => 9001,
+            0.3048 => 9002,
+            m if (m - 1200.0 / 3937.0).abs() < 1e-12 => 9003,
+            _ => USER_DEFINED,
+        };
+        number(3077, metres);
+        keys.0.insert(3076, Value::Code(unit));
+        let name = quoted("PROJCS[\"")?;
+        keys.0.insert(key::CITATION, Value::Text(name.to_owned()));
+    }
+    let names = [
+        ("GCS Name", Some(system)),
+        ("Datum", quoted("DATUM[\"")),
+        ("Ellipsoid", quoted("SPHEROID[\"")),
+        ("Primem", quoted("PRIMEM[\"")),
+    ];
+    let citation = names
+        .iter()
+        .map(|(label, name)| format!("{label} = {}|", name.unwrap_or("unknown")))
+        .collect();
+    keys.0.insert(key::GEOGRAPHIC_CITATION, Value::Text(citation));
+    Some(keys)
 }
 
 /// The WKT of the keys; `None` if it does not follow from them.
@@ -110,9 +199,15 @@ fn projected(keys: &GeoKeys) -> Option<String> {
         (_, Some(size)) => ("unknown".to_owned(), size),
         _ => return None,
     };
+    // At a pole, both axes point away from it.
+    let [east, north] = match (keys.code(3075), keys.number(3081)) {
+        (Some(15), Some(latitude)) if latitude > 0.0 => ["SOUTH"; 2],
+        (Some(15), _) => ["NORTH"; 2],
+        _ => ["EAST", "NORTH"],
+    };
     let _ = write!(
         wkt,
-        "UNIT[\"{unit}\",{metres}],AXIS[\"Easting\",EAST],AXIS[\"Northing\",NORTH]]"
+        "UNIT[\"{unit}\",{metres}],AXIS[\"Easting\",{east}],AXIS[\"Northing\",{north}]]"
     );
     Some(wkt)
 }
@@ -194,6 +289,9 @@ fn ellipsoid(keys: &GeoKeys, known: Option<u64>) -> Option<(&'static str, f64, f
     };
     Some((coded.map_or("unknown", |c| c.0), radius, flattening))
 }
+
+/// The codes that [`known`] has.
+const CODES: [u64; 6] = [4258, 4267, 4269, 4283, 4322, 4326];
 
 /// The name, the datum and the ellipsoid of often used geographic systems.
 fn known(code: u64) -> Option<(&'static str, &'static str, u64)> {
