@@ -114,6 +114,12 @@ pub(super) fn array(scope: &Scope<'_>, path: &str, array: Array<'_>) -> Dataset 
     dataset
 }
 
+/// The axes of an array that GDAL wrote as a raster, without the rest of its description. `None` for other objects.
+pub fn raster_axes(object: &Object) -> Option<Vec<Axis>> {
+    let (array, text) = (object.array()?, object.text("_gdal")?);
+    Some(axes(array, &Pam::parse(&text).ok()?))
+}
+
 /// What GDAL takes a band for that does not say: the first three of several are red, green and blue.
 const fn usual_color(band: usize, count: usize) -> Option<&'static str> {
     match (count, band) {

@@ -50,6 +50,7 @@ mod xml;
 
 pub use driver::{Answer, Description, Request, Step};
 pub use fetch::{of, of_array};
+pub use gdal_raster::raster_axes;
 pub use model::{
     Application, Axis, Bits, Channel, Column, Coordinates, Crs, Dataset, Embedding, Flag, Geometry, Level, Missing,
     Packing, Regular, Role, Table, Variable, VariableRole,

@@ -6,7 +6,7 @@ use crate::array::{Array, AxisValues};
 use crate::calendar::TimeUnit;
 use crate::column::Column;
 use crate::context::Context;
-use crate::conventions::{Answer, Content, Coordinates, Description, Object, Request, Step};
+use crate::conventions::{Content, Coordinates, Object, raster_axes};
 use crate::datatype::Datatype;
 use crate::error::{Error, Result};
 use crate::format::metadata::MetaValue;
@@ -69,14 +69,9 @@ impl Array {
             schema: Arc::clone(self.schema()),
             non_empty_domain: self.non_empty_domain(),
         };
-        let mut description = Description::default();
-        let own = Answer::Object(Box::new(Object { content, metadata }));
-        description.answer(Request::Object(String::new()), own);
-        let Step::Done(dataset) = description.step() else {
-            return Ok(None);
-        };
-        let axes = dataset.variables.first().map(|v| v.axes.as_slice()).unwrap_or_default();
-        let Some(axis) = axes.get(dimension) else {
+        let axes = raster_axes(&Object { content, metadata });
+        let axis = axes.as_ref().and_then(|axes| axes.get(dimension));
+        let Some(axis) = axis else {
             return Ok(None);
         };
         let (Coordinates::Regular(regular), Some(length)) = (&axis.coordinates, axis.length) else {
