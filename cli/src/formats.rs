@@ -124,10 +124,7 @@ impl Format for Input {
     type Opposite = Output;
     const DONE: [&'static str; 2] = ["read", "written"];
     const ELSEWHERE: &'static [(&'static [&'static str], &'static str)] = &[
-        (
-            &["gz", "bz2", "xz", "zst", "zip"],
-            "unpack it first, as in `zcat IN | hyperslab import - ARRAY --format csv`",
-        ),
+        (&["gz", "bz2", "xz", "zst", "zip"], "unpack it first, as in `gunzip IN`"),
         (
             &["orc", "xls", "xlsx", "ods", "sqlite", "db"],
             "convert it to Parquet or CSV first, for example with DuckDB or pandas",
@@ -138,7 +135,7 @@ impl Format for Input {
         ),
         (
             &["grib", "grb", "grb2", "zarr"],
-            "convert each of its arrays to .npy first, for example with xarray",
+            "convert it to NetCDF first, for example with xarray, and import it",
         ),
     ];
 }
@@ -147,10 +144,7 @@ impl Format for ImportFormat {
     type Opposite = Output;
     const DONE: [&'static str; 2] = ["imported", "written"];
     const ELSEWHERE: &'static [(&'static [&'static str], &'static str)] = &[
-        (
-            &["gz", "bz2", "xz", "zst", "zip"],
-            "unpack it first, as in `zcat IN | hyperslab import - ARRAY --format csv`",
-        ),
+        (&["gz", "bz2", "xz", "zst", "zip"], "unpack it first, as in `gunzip IN`"),
         (
             &["orc", "xls", "xlsx", "ods", "sqlite", "db"],
             "convert it to Parquet or CSV first, for example with DuckDB or pandas",
@@ -161,7 +155,7 @@ impl Format for ImportFormat {
         ),
         (
             &["h5ad"],
-            "give --format h5 to import its arrays as they are in the file, without the meaning of AnnData",
+            "the layout of AnnData is not known; give --format h5 to import the plain arrays",
         ),
         (
             &["las", "laz"],
@@ -183,8 +177,8 @@ impl Format for Output {
             "export a Parquet file and convert it, for example with DuckDB or pandas",
         ),
         (
-            &["nc", "h5", "hdf5"],
-            "export an .npy and convert it, for example with xarray or GDAL",
+            &["nc", "h5", "hdf5", "nii"],
+            "export an .npy and convert it, for example with numpy and xarray",
         ),
     ];
 }

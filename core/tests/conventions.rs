@@ -104,7 +104,7 @@ fn broken_xml_is_a_note_and_the_schema_counts() {
         assert_eq!(dataset.variables[0].axes[2].length, Some(8));
         assert!(dataset.crs.is_empty());
     }
-    noted(&describe(&[("", raster("<PAMDataset><SRS>"))]), "no sound XML");
+    noted(&describe(&[("", raster("<PAMDataset><SRS>"))]), "not valid XML");
     // Bands are counted from 1.
     let odd = array(
         dense(&["Y", "X"], &["TDB_VALUES_0", "TDB_VALUES_x"]),
@@ -135,12 +135,12 @@ fn broken_json_is_a_note() {
         let level = array(dense(&["Y", "X"], &["intensity"]), Metadata::new());
         let dataset = describe(&[("", group(&[("l_0.tdb", true)], image)), ("l_0.tdb", level)]);
         assert_eq!((dataset.application, dataset.variables.len()), (Application::Bioimg, 1));
-        noted(&dataset, "'metadata' is no JSON");
+        noted(&dataset, "'metadata' is not valid JSON");
         let frame = array(
             dense(&["__tiledb_rows"], &["a"]),
             texts(&[("__pandas_index_dims", json)]),
         );
-        noted(&describe(&[("", frame)]), "'__pandas_index_dims' is no JSON object");
+        noted(&describe(&[("", frame)]), "'__pandas_index_dims' is not a JSON object");
         let overviews = array(dense(&["x"], &["a"]), texts(&[("overviews", json)]));
         noted(&describe(&[("", overviews)]), "'overviews' is no list");
     }

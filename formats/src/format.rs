@@ -45,11 +45,15 @@ impl Format {
 
     /// The format of a file with these first bytes.
     pub fn of_content(head: &[u8]) -> Option<Self> {
-        const MAGIC: [(&[u8], Format); 4] = [
+        const MAGIC: [(&[u8], Format); 8] = [
             (b"\x89HDF\r\n\x1a\n", Format::Hdf5),
             (b"CDF\x01", Format::NetCdf),
             (b"CDF\x02", Format::NetCdf),
             (b"CDF\x05", Format::NetCdf),
+            (b"II*\0", Format::Tiff),
+            (b"MM\0*", Format::Tiff),
+            (b"II+\0", Format::Tiff),
+            (b"MM\0+", Format::Tiff),
         ];
         let found = MAGIC.iter().find(|(magic, _)| head.starts_with(magic));
         found.map(|(_, format)| *format)
@@ -68,7 +72,10 @@ impl Format {
             #[cfg(feature = "hdf5")]
             Self::Hdf5 => crate::hdf5::open(path, options),
             #[cfg(not(all(feature = "netcdf", feature = "nifti", feature = "tiff")))]
-            other => anyhow::bail!("this build of hyperslab does not read {} files", other.title()),
+            other => anyhow::bail!(
+                "this build of hyperslab does not read {} files; build it with its default features",
+                other.title()
+            ),
         }
     }
 }

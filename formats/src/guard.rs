@@ -53,7 +53,7 @@ pub fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
     done.unwrap_or_else(|why| {
         let why = said(why.as_ref());
         Err(anyhow!(
-            "the file is damaged or of an unknown kind: its reader stopped with '{why}'"
+            "the file is damaged, or has something that is not supported ('{why}'); check it with ncdump, h5dump or gdalinfo"
         ))
     })
 }

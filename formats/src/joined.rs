@@ -27,8 +27,8 @@ struct Joined {
     current: Option<(usize, Box<dyn Source>)>,
 }
 
-/// Opens several files of one format as one: their arrays follow each other along `axis`. Arrays without that axis come
-/// from the first file.
+/// Opens several files of one format as one: their arrays follow each other along `axis`. Arrays without that axis,
+/// and all metadata, come from the first file.
 ///
 /// # Errors
 /// The axis is unknown, or not the first one of its arrays; the arrays of the files differ in fields, types, shapes or
@@ -43,6 +43,11 @@ pub fn open_along(files: &[PathBuf], format: Format, axis: &str, options: &Optio
         let what = || format!("cannot put {} after {}", file.display(), first.display());
         let next = open(file, format, options).with_context(what)?;
         same(&plan, next.plan(), &has_axis).with_context(what)?;
+        for note in &next.plan().notes {
+            if !plan.notes.contains(note) {
+                plan.notes.push(note.clone());
+            }
+        }
         let end = starts.last().copied().unwrap_or(0);
         starts.push(end.saturating_add(length(next.plan(), &has_axis)));
     }
@@ -112,10 +117,17 @@ fn lengths(array: &NewArray) -> &[u64] {
 /// Checks that the arrays of another file continue those of the first one.
 fn same(first: &Plan, other: &Plan, has_axis: &[bool]) -> Result<()> {
     let expected = length(other, has_axis);
+    let more = other
+        .arrays
+        .iter()
+        .find(|a| !first.arrays.iter().any(|b| b.path == a.path));
+    if let Some(more) = more {
+        bail!("it has an array '{}', which the first file lacks", more.path);
+    }
     for (number, (array, has)) in first.arrays.iter().zip(has_axis).enumerate() {
         let path = &array.path;
         let found = other.arrays.get(number).filter(|a| a.path == *path);
-        let found = found.with_context(|| format!("it has no '{path}' in the same place"))?;
+        let found = found.with_context(|| format!("it has no array '{path}', or its arrays are in another order"))?;
         if !has {
             continue;
         }
@@ -129,7 +141,7 @@ fn same(first: &Plan, other: &Plan, has_axis: &[bool]) -> Result<()> {
             "'{path}' has other fields or types than in the first file"
         );
         if let Some(key) = differs(&array.metadata, &found.metadata) {
-            bail!("{key} is not the same as in the first file; convert the files to the same one first");
+            bail!("{key} is not the same as in the first file; convert both files to the same units first");
         }
     }
     Ok(())

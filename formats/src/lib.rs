@@ -1,7 +1,7 @@
 //! Reads files of other formats, as the arrays and groups that the application of each format would have written in
 //! TileDB.
 //!
-//! [`open`] looks at a file and answers a [`Source`]: its [`Plan`] says which arrays and groups an import makes, with
+//! [`open`] looks at a file and returns a [`Source`]: its [`Plan`] says which arrays and groups an import makes, with
 //! their schemas and metadata. Then the cells are read box by box, or row by row, in as much memory as the caller
 //! likes. Nothing here writes an array.
 //!

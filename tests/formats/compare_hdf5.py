@@ -63,13 +63,13 @@ def compare_dataset(uri, name, dataset, attributes_left_out):
     fields = columns(wanted, dataset.name.rsplit("/", 1)[-1])
     with tiledb.open(uri) as array:
         dims = [array.domain.dim(i).name for i in range(array.ndim)]
-    for field, values in fields.items():
+    for field, column in fields.items():
         key = f"{field}.data" if field in dims else field
         if key not in found:
             raise Differs(f"{name}: there is no attribute {key} among {list(found)}")
         stored = found[key]
-        if stored is not None and values.size:
-            check_cells(f"{name}.{field}", *comparable(stored, values))
+        if stored is not None and column.size:
+            check_cells(f"{name}.{field}", *comparable(stored, column))
     stored = metadata(uri)
     if len(fields) == 1:
         field = next(iter(fields))

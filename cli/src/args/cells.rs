@@ -48,7 +48,7 @@ pub(crate) struct Info {
 /// Which cells and fields.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Pick {
-    /// Select cells, as in 0:100,5:20 or :,3 or lat=30.0:40.0 [default: the non-empty domain, which `info` shows]
+    /// Select cells, as in 0:100,5:20 or :,3, by value as in lat=30.0:40.0, or by index as in lat=@0:10 [default: the non-empty domain, which `info` shows]
     #[arg(long, value_name = "SEL", allow_hyphen_values = true)]
     pub(crate) select: Option<String>,
     /// Export these attributes, in this order; quote names with commas, as in '"a,b",c' [default: all]
@@ -130,7 +130,8 @@ pub(crate) struct Write {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Import {
-    /// Input file, or - for standard input. Last, the path or URL of the new array. Several input files need --along
+    /// Input file, or - for a table from standard input; last, the path or URL of the new array or group. Several input
+    /// files need --along
     // One list, because options may stand between its parts.
     #[arg(value_name = "PATH", required = true, num_args = 1..)]
     pub(crate) paths: Vec<String>,
@@ -173,17 +174,18 @@ pub(crate) struct Import {
     /// Values below 64MiB count as 64MiB
     #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = crate::sizes::parse)]
     pub(crate) memory: u64,
-    /// Join several NetCDF, HDF5, TIFF or NIfTI files along this axis, in the given order
+    /// Join the input files along this axis, which must be the first one of its arrays. Other arrays and all metadata
+    /// come from the first file
     #[arg(long, value_name = "AXIS")]
     pub(crate) along: Option<String>,
     /// Print the schemas that the import would use, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Use the schemas in this file, which --dry-run --json printed and you edited: tiles, domains, filters
+    /// Use the schemas in FILE: the output of --dry-run --json, with edited tiles, domains or filters
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
-    /// Store packed integers of NetCDF, HDF5, Zarr and TIFF files as the numbers they stand for [default: store them as
-    /// they are, with their scale and offset as metadata]
+    /// Store packed values of NetCDF, HDF5, GeoTIFF and NIfTI files as unpacked floats [default: keep the stored numbers,
+    /// with scale and offset as metadata]
     #[arg(long)]
     pub(crate) unpack: bool,
     /// Write at this time [default: now]

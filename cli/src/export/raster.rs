@@ -1,6 +1,7 @@
 //! Export as a GeoTIFF.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::metadata::MetaValue;
@@ -14,7 +15,7 @@ use crate::errors::usage;
 use crate::formats::Output;
 use crate::output_file::Out;
 use crate::show;
-use crate::store::Env;
+use crate::store::{Env, Place};
 
 /// Writes the array, or the first level of a group of GDAL.
 pub(super) async fn export(env: &Env, args: &Export) -> Result<()> {
@@ -40,6 +41,8 @@ async fn opened(env: &Env, args: &Export) -> Result<(Export, Job)> {
     below.array = format!("{}/l_0", args.array.trim_end_matches('/'));
     match Job::new(env, &below, Output::Tiff).await {
         Ok(job) => Ok((below, job)),
+        // The group has a raster, so the error is about it.
+        Err(of_raster) if Place::new(&below.array).is_ok_and(|p| p.local().is_some_and(Path::exists)) => Err(of_raster),
         Err(_) => Err(error),
     }
 }
@@ -65,6 +68,10 @@ fn true_size(args: &Export, job: &Job, metadata: &BTreeMap<String, MetaValue>) -
     Some(args)
 }
 
+fn not_integers(axis: &str) -> String {
+    format!("the coordinates of '{axis}' are no integers, as a GeoTIFF needs; export to .npy or .parquet")
+}
+
 async fn write(job: &Job, args: &Export, metadata: &BTreeMap<String, MetaValue>) -> Result<()> {
     let schema = job.array.schema();
     let (Some(selected), true) = (&job.selected, schema.is_dense()) else {
@@ -75,7 +82,7 @@ async fn write(job: &Job, args: &Export, metadata: &BTreeMap<String, MetaValue>)
     };
     ensure!(
         job.query.order == Layout::RowMajor,
-        usage("--order", "a GeoTIFF has the cells in row order")
+        usage("--order", "a GeoTIFF has the cells in row order; leave the option out")
     );
     let attribute = schema.attributes.iter().find(|a| a.name == field.name);
     let attribute = attribute.context("a GeoTIFF has the cells of an attribute")?;
@@ -93,15 +100,15 @@ async fn write(job: &Job, args: &Export, metadata: &BTreeMap<String, MetaValue>)
     for (dimension, axis) in axes {
         let start = axis.range.as_ref().and_then(|r| r.lo.as_i128());
         let low = dimension.domain.as_ref().and_then(|d| d.lo.as_i128());
-        let (start, low) = start.zip(low).context("a GeoTIFF has axes of integers")?;
-        let length = axis.len().context("a GeoTIFF has axes of integers")?;
+        let (start, low) = start.zip(low).with_context(|| not_integers(&dimension.name))?;
+        let length = axis.len().with_context(|| not_integers(&dimension.name))?;
         windows.push(([u64::try_from(start - low)?, axis.step], length));
     }
     let (bands, [(rows, height), (columns, width)]) = match windows.as_slice() {
         [y, x] => (1, [*y, *x]),
         [(_, bands), y, x] => (*bands, [*y, *x]),
         other => bail!(
-            "a GeoTIFF has two or three axes, not {}; select a plane of another array",
+            "a GeoTIFF has two or three axes, and this array has {}; export it to .npy",
             other.len()
         ),
     };

@@ -20,6 +20,9 @@ pub(crate) use trial::attributes;
 
 use std::borrow::Cow;
 
+use std::fs::File;
+use std::io::Read as _;
+
 use anyhow::{Context as _, Result};
 use hyperslab::metadata::{Entry, MetaValue};
 use hyperslab::schema::{Enumeration, Schema};
@@ -37,6 +40,9 @@ use crate::store::{Env, Place, seed};
 use crate::time_args;
 use crate::write::{Target, write_table};
 
+/// Bytes at the start of a file that tell its format.
+const HEAD_BYTES: u64 = 64;
+
 /// Runs the command.
 pub(crate) async fn import(env: &Env, args: &Import) -> Result<()> {
     if args.inputs().is_empty() {
@@ -46,7 +52,7 @@ pub(crate) async fn import(env: &Env, args: &Import) -> Result<()> {
     let format = match args.format {
         Some(format) => Some(format),
         None if args.input() == "-" => None,
-        None => Some(formats::of_name(args.input()).map_err(|why| usage("IN", why))?),
+        None => Some(formats::of_name(args.input()).or_else(|why| by_content(args.input()).ok_or(usage("IN", why)))?),
     };
     let format = match format {
         Some(ImportFormat::File(format)) => return planned::import(env, args, format).await,
@@ -54,9 +60,15 @@ pub(crate) async fn import(env: &Env, args: &Import) -> Result<()> {
         None => None,
     };
     if args.along.is_some() || args.inputs().len() > 1 {
-        let why =
-            "tables and numpy arrays are not joined; import the first file, and add the others with `hyperslab write`";
-        return Err(usage("--along", why));
+        let why = "tables and numpy arrays are not joined; import the first file into the new array, which is the last \
+                   argument, and add the others with `hyperslab write`";
+        return Err(usage("IN", why));
+    }
+    if args.unpack {
+        return Err(usage(
+            "--unpack",
+            "the values of tables and numpy arrays are not packed; leave the option out",
+        ));
     }
     let source = Source::new(args.input(), format, args.separator)?;
     let budget = Budget::new(args.memory);
@@ -79,6 +91,13 @@ pub(crate) async fn import(env: &Env, args: &Import) -> Result<()> {
     building
         .end(made.with_context(|| format!("cannot import {} into {}", args.input(), args.array())))
         .await
+}
+
+/// The format that the first bytes of a file have, if its extension tells nothing.
+fn by_content(path: &str) -> Option<ImportFormat> {
+    let mut head = Vec::new();
+    File::open(path).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
+    hyperslab_formats::Format::of_content(&head).map(ImportFormat::File)
 }
 
 /// The sides of the blocks in which the cells are written, if they have the axes of the file.

@@ -58,6 +58,13 @@ pub(super) async fn import(env: &Env, args: &Import, format: Format) -> Result<(
 
 /// The file, or the files that are joined along an axis.
 fn opened(args: &Import, format: Format, options: &Options) -> Result<Box<dyn Source>> {
+    if args.input() == "-" || args.input().contains("://") {
+        let why = format!(
+            "{} files are read from the local disk only; save it to a file first",
+            format.title()
+        );
+        return Err(usage("IN", why));
+    }
     let files: Vec<PathBuf> = args.inputs().iter().map(PathBuf::from).collect();
     let opened = match (&args.along, files.as_slice()) {
         (Some(axis), files) => hyperslab_formats::open_along(files, format, axis, options),
@@ -87,7 +94,8 @@ fn refuse_options_of_tables(args: &Import, format: Format) -> Result<()> {
         Some((option, _)) => Err(usage(
             option,
             format!(
-                "{} files have a schema of their own; leave the option out",
+                "{} files have a schema of their own; leave the option out, or edit the output of --dry-run --json and \
+                 pass it with --schema",
                 format.title()
             ),
         )),

@@ -152,7 +152,11 @@ pub(super) fn check_fields(printed: &Schema, edited: &Schema, types: Types) -> R
     };
     ensure!(
         printed.is_dense() == edited.is_dense(),
-        wrong(format!("the array is {}", info::kind(printed)))
+        wrong(format!(
+            "the import makes a {} array, but the file has a {} one",
+            info::kind(printed),
+            info::kind(edited)
+        ))
     );
     let fields = |schema: &Schema| {
         let dimensions = schema.dimensions.iter().map(|d| (d.name.clone(), d.datatype, d.cell));

@@ -94,6 +94,18 @@ fn a_schema_with_other_fields_is_refused() {
 
 #[test]
 #[cfg(feature = "formats")]
+fn files_with_unknown_extensions_are_known_by_their_content() {
+    let shell = table();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../formats/tests/files/climate4.nc");
+    shell.file("climate.dat", std::fs::read(file).unwrap());
+    assert!(shell.run("import climate.dat climate", b"").status.success());
+    assert!(shell.ok("ls climate").contains("time"));
+    let (_, error) = shell.fails("import in.dat a");
+    assert!(error.contains("the extension of in.dat is unknown"), "{error}");
+}
+
+#[test]
+#[cfg(feature = "formats")]
 fn several_files_are_joined_along_an_axis() {
     let shell = table();
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../formats/tests/files/climate3.nc");

@@ -27,7 +27,7 @@ pub(super) fn image(scope: &Scope<'_>, path: &str, group: &Object) -> Dataset {
     }
     for key in ["metadata", "levels", "pixel_depth", "channels"] {
         if group.has(key) && group.json(key).is_none() && group.number(key).is_none() {
-            scope.note_at(path, &format!("the metadata '{key}' is no JSON and was ignored"));
+            scope.note_at(path, &format!("the metadata '{key}' is not valid JSON and was ignored"));
         }
     }
     let metadata = group.json("metadata").unwrap_or_default();

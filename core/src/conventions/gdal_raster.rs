@@ -69,7 +69,7 @@ fn read(scope: &Scope<'_>, path: &str, array: Array<'_>) -> Pam {
     Pam::parse(&text).unwrap_or_else(|why| {
         scope.note_at(
             path,
-            &format!("the metadata '_gdal' is no sound XML and was ignored: {why}"),
+            &format!("the metadata '_gdal' is not valid XML and was ignored: {why}"),
         );
         Pam::default()
     })
@@ -104,7 +104,9 @@ pub(super) fn array(scope: &Scope<'_>, path: &str, array: Array<'_>) -> Dataset 
         }
         dataset.variables.push(variable);
     }
-    let count = dataset.channels.len();
+    // Colors that some bands state leave none to guess for the others.
+    let stated = dataset.channels.iter().any(|c| c.interpretation.is_some());
+    let count = if stated { 0 } else { dataset.channels.len() };
     for (i, channel) in dataset.channels.iter_mut().enumerate() {
         channel.interpretation = channel
             .interpretation

@@ -1,6 +1,6 @@
 //! What an array or a group means: axes, units, coordinate systems, missing values, levels, channels, tables.
 //!
-//! Applications lay out their data in ways of their own. [`of`] reads what they store about it and answers one neutral
+//! Applications lay out their data in ways of their own. [`of`] reads what they store about it and returns one neutral
 //! [`Dataset`], whichever application wrote it:
 //!
 //! | application | is known by | gives |
@@ -17,7 +17,7 @@
 //! | pandas | `__pandas_*` | a table |
 //! | Hyperslab | metadata `overviews` | levels |
 //!
-//! What nothing tells stays unknown. If only the name of a dimension tells the role of an axis, the axis says that it is
+//! What is not stored stays unknown. If only the name of a dimension tells the role of an axis, the axis says that it is
 //! [guessed](Axis::guessed). Metadata may be hostile: it is bounded and never evaluated, and what is odd becomes a
 //! [note](Dataset::notes).
 //!

@@ -40,11 +40,11 @@ impl Application {
     /// What a person calls the data.
     pub const fn title(self) -> &'static str {
         match self {
-            Self::Cf => "NetCDF (CF) variables",
+            Self::Cf => "variables, as in NetCDF (CF)",
             Self::GdalRaster => "GDAL raster",
             Self::GdalVector => "GDAL vector layer",
             Self::GdalMultidim => "GDAL multidimensional arrays",
-            Self::Bioimg => "microscope image (TileDB-BioImaging)",
+            Self::Bioimg => "image (TileDB-BioImaging)",
             Self::Soma => "single-cell data (SOMA)",
             Self::Pdal => "point cloud (PDAL)",
             Self::Vcf => "variant calls (TileDB-VCF)",

@@ -15,7 +15,10 @@ pub(super) fn frame(scope: &Scope<'_>, path: &str, name: &str, array: Array<'_>)
             continue;
         }
         let Some(Value::Object(types)) = array.object.json(key) else {
-            scope.note_at(path, &format!("the metadata '{key}' is no JSON object and was ignored"));
+            scope.note_at(
+                path,
+                &format!("the metadata '{key}' is not a JSON object and was ignored"),
+            );
             continue;
         };
         if key == "__pandas_index_dims" {

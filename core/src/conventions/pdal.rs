@@ -43,7 +43,7 @@ pub(super) fn points(scope: &Scope<'_>, path: &str, name: &str, array: Array<'_>
     };
     let pipeline = array.object.json("_pdal");
     if pipeline.is_none() && array.object.has("_pdal") {
-        scope.note_at(path, "the metadata '_pdal' is no JSON and was ignored");
+        scope.note_at(path, "the metadata '_pdal' is not valid JSON and was ignored");
     }
     let reference = pipeline
         .as_ref()

@@ -45,7 +45,7 @@ fn add_array(scope: &Scope<'_>, path: &str, name: &str, array: Array<'_>, datase
         }
         other => scope.note_at(
             path,
-            &format!("'{}' is no SOMA object that is known", other.unwrap_or_default()),
+            &format!("the SOMA type '{}' is unknown", other.unwrap_or_default()),
         ),
     }
 }

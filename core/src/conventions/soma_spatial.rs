@@ -23,7 +23,7 @@ pub(super) fn scene<'a>(scope: &Scope<'a>, path: &str, found: &[Found<'a>], data
                 None if collection.object.has(&key) => {
                     scope.note_at(
                         &collection.path,
-                        &format!("the metadata '{key}' is no JSON and was ignored"),
+                        &format!("the metadata '{key}' is not valid JSON and was ignored"),
                     );
                 }
                 None => {}

@@ -152,7 +152,11 @@ fn variable(v: &Variable) -> String {
         let _ = write!(text, " in {}", short(unit));
     }
     if let Some(packing) = v.packing {
-        let _ = write!(text, ", packed: stored · {} + {}", packing.scale, packing.offset);
+        let _ = write!(
+            text,
+            ", packed: value = stored × {} + {}",
+            packing.scale, packing.offset
+        );
     }
     let missing: Vec<String> = v.missing.values.iter().take(4).map(|m| short(&plain(m))).collect();
     if !missing.is_empty() {

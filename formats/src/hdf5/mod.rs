@@ -37,7 +37,7 @@ fn open_file(path: &Path, options: &Options) -> Result<Hdf5File> {
     let options = OpenOptions::default()
         .with_chunk_cache_bytes(cache)
         .with_filter_registry(filters::registry());
-    Hdf5File::open_with_options(path, options).context("the file is no HDF5 file, or damaged")
+    Hdf5File::open_with_options(path, options).context("this is not an HDF5 or NetCDF-4 file, or it is damaged")
 }
 
 /// The datasets of a file, in the order of the arrays.

@@ -20,7 +20,7 @@ pub(crate) fn open(path: &Path, options: &Options) -> Result<Box<dyn Source>> {
     if !is_classic(path)? {
         return hdf5::open(path, options);
     }
-    let file = NcFile::open(path).context("the file is no NetCDF file, or damaged")?;
+    let file = NcFile::open(path).context("this is not a NetCDF file, or it is damaged")?;
     let (dataset, classic) = describe(file)?;
     cf::source(dataset, Box::new(classic), options)
 }

@@ -73,13 +73,13 @@ impl Header {
     pub(super) fn decode(raw: &[u8]) -> Result<Self> {
         let size = raw
             .first_chunk::<4>()
-            .context("the file is no NIfTI: it is shorter than 4 bytes")?;
+            .context("this is not a NIfTI file: it is shorter than 4 bytes")?;
         let (two, big_endian) = match (u32::from_le_bytes(*size), u32::from_be_bytes(*size)) {
             (348, _) => (false, false),
             (_, 348) => (false, true),
             (540, _) => (true, false),
             (_, 540) => (true, true),
-            (other, _) => bail!("the file is no NIfTI: its header has {other} bytes, not 348 or 540"),
+            _ => bail!("this is not a NIfTI file: it does not start with 348 or 540"),
         };
         let fields = Fields { raw, big_endian, two };
         let (bytes, magic) = if two {
@@ -93,7 +93,7 @@ impl Header {
                 "its voxels are in a file of their own; store both as one .nii file first, for example with nibabel"
             ),
             _ => bail!(
-                "the file is no NIfTI: its header has no 'n+1' or 'n+2'; convert Analyze files with nibabel first"
+                "this is not a NIfTI file: its header has no 'n+1' or 'n+2'; convert Analyze files with nibabel first"
             ),
         }
         let (datatype, samples) = datatype(fields.integer(70, 12, 2)?)?;

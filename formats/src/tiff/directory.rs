@@ -88,11 +88,11 @@ impl TiffFile {
         };
         let start = new
             .read(0, 8)
-            .context("the file is no TIFF: it is shorter than 8 bytes")?;
+            .context("this is not a TIFF file: it is shorter than 8 bytes")?;
         new.big_endian = match start.get(..2) {
             Some(b"II") => false,
             Some(b"MM") => true,
-            _ => bail!("the file is no TIFF: it does not start with II or MM"),
+            _ => bail!("this is not a TIFF file: it does not start with II or MM"),
         };
         match new.unsigned_at(2, 2)? {
             42 => new.first = new.unsigned_at(4, 4)?,
@@ -104,7 +104,7 @@ impl TiffFile {
                 new.big = true;
                 new.first = new.unsigned_at(8, 8)?;
             }
-            other => bail!("the file is no TIFF: its number is {other}, not 42 or 43"),
+            other => bail!("this is not a TIFF file: its number is {other}, not 42 or 43"),
         }
         Ok(new)
     }

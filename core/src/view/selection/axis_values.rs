@@ -16,7 +16,7 @@ use crate::scalar::Scalar;
 use crate::vfs::{self, VfsExt, join};
 
 impl Array {
-    /// The values along a dimension of a dense array; `None` if nothing says so.
+    /// The values along a dimension of a dense array; `None` if there are none.
     ///
     /// They are the cells of the coordinate variable: an array of one dimension in the same folder, with the
     /// dimension's name, as in NetCDF files that TileDB-CF or `hyperslab import` wrote. The array `lat` along `lat` has
@@ -181,7 +181,7 @@ fn check_count(axis: &str, count: u64) -> Result<()> {
         return Ok(());
     }
     Err(Error::LimitExceeded {
-        what: format!("values along '{axis}' (select by index, as in {axis}=@0:10)"),
+        what: format!("values along '{axis}'"),
         found: count,
         limit: limits::AXIS_VALUES_MAX,
     })

@@ -96,7 +96,9 @@ fn places(values: &AxisValues, name: &str, text: &str) -> Result<Range<usize>> {
             "'{text}' along '{name}': {why}; to select by index, write {name}=@0:10"
         ))
     };
-    let axis = axis(values, name, text)?;
+    let parsed =
+        axis(values, name, text).map_err(|e| Error::invalid(format!("{e}; to select by index, write {name}=@0:10")));
+    let axis = parsed?;
     if axis.step != 1 {
         return Err(wrong("values cannot have a step"));
     }
