@@ -35,14 +35,21 @@ struct Joined {
 /// units; errors of [`open`].
 pub fn open_along(files: &[PathBuf], format: Format, axis: &str, options: &Options) -> Result<Box<dyn Source>> {
     let (first, others) = files.split_first().context("there are no files to import")?;
-    let source = open(first, format, options)?;
+    let mut source = open(first, format, options)?;
     let mut plan = source.plan().clone();
     let has_axis = along(&plan, axis)?;
     let mut starts = vec![0, length(&plan, &has_axis)];
     for file in others {
         let what = || format!("cannot put {} after {}", file.display(), first.display());
-        let next = open(file, format, options).with_context(what)?;
+        let mut next = open(file, format, options).with_context(what)?;
         same(&plan, next.plan(), &has_axis).with_context(what)?;
+        let differing = differing(source.as_mut(), next.as_mut(), &has_axis, options).with_context(what)?;
+        plan.notes.extend(
+            differing
+                .into_iter()
+                .filter(|note| !plan.notes.contains(note))
+                .collect::<Vec<_>>(),
+        );
         for note in &next.plan().notes {
             if !plan.notes.contains(note) {
                 plan.notes.push(note.clone());
@@ -145,6 +152,46 @@ fn same(first: &Plan, other: &Plan, has_axis: &[bool]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Compares the arrays without the axis, such as latitudes. Returns notes about those that may differ.
+///
+/// # Errors
+/// The values along another axis differ, so the cells of the files are not at the same places.
+fn differing(
+    first: &mut dyn Source,
+    other: &mut dyn Source,
+    has_axis: &[bool],
+    options: &Options,
+) -> Result<Vec<String>> {
+    let mut notes = Vec::new();
+    for number in (0..has_axis.len()).filter(|n| !has_axis[*n]) {
+        let (Some(mine), Some(theirs)) = (first.plan().arrays.get(number), other.plan().arrays.get(number)) else {
+            continue;
+        };
+        let (path, shape) = (mine.path.clone(), lengths(mine).to_vec());
+        let same_kind = fields(&mine.schema) == fields(&theirs.schema) && shape == lengths(theirs);
+        let bytes = shape.iter().fold(32_u64, |n, m| n.saturating_mul(*m));
+        if shape.is_empty() || bytes > options.memory_bytes {
+            notes.push(format!(
+                "'{path}' comes from the first file, and was not compared with the others"
+            ));
+            continue;
+        }
+        let ranges: Vec<Range<u64>> = shape.iter().map(|n| 0..*n).collect();
+        if same_kind && first.read_box(number, &ranges)? == other.read_box(number, &ranges)? {
+            continue;
+        }
+        ensure!(
+            shape.iter().all(|n| *n == 1),
+            "'{path}' is not the same as in the first file; only files with the same values along their other axes can be \
+             joined"
+        );
+        notes.push(format!(
+            "'{path}' differs between the files; the value of the first file is kept"
+        ));
+    }
+    Ok(notes)
 }
 
 fn fields(schema: &Schema) -> Vec<(&str, hyperslab::Datatype, hyperslab::CellCount, &[u8])> {

@@ -58,3 +58,25 @@ fn files_that_do_not_fit_are_refused() {
     refused(&["climate3.nc", "plain.h5"], "time", "cannot put");
     refused(&[], "time", "there are no files");
 }
+
+/// The cells of the files would be labelled with the latitudes of the first one.
+#[test]
+fn files_with_other_latitudes_are_refused() {
+    let mut single = open("climate3.nc", Format::NetCdf);
+    let latitudes = cells(single.as_mut(), "lat");
+    let first = latitudes.cell(0).iter().rev().copied().collect::<Vec<u8>>();
+    let mut bytes = std::fs::read(file("climate3.nc")).unwrap();
+    let at = bytes.windows(first.len()).position(|w| w == first).unwrap();
+    bytes[at + 1] ^= 1;
+    let folder = tempfile::tempdir().unwrap();
+    let moved = folder.path().join("moved.nc");
+    std::fs::write(&moved, bytes).unwrap();
+    let files = [file("climate3.nc"), moved];
+    let error = open_along(&files, Format::NetCdf, "time", &Options::default())
+        .err()
+        .unwrap();
+    assert!(
+        format!("{error:#}").contains("'lat' is not the same as in the first file"),
+        "{error:#}"
+    );
+}

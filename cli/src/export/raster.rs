@@ -104,6 +104,13 @@ async fn write(job: &Job, args: &Export, metadata: &BTreeMap<String, MetaValue>)
         let length = axis.len().with_context(|| not_integers(&dimension.name))?;
         windows.push(([u64::try_from(start - low)?, axis.step], length));
     }
+    // A plane of an array with more axes.
+    while windows.len() > 3 && windows.first().is_some_and(|(_, length)| *length == 1) {
+        windows.remove(0);
+    }
+    if !metadata.contains_key("_gdal") && metadata.keys().any(|key| key.starts_with("__tiledb_attr.")) {
+        show::note("the TIFF has no coordinates, scale and units; only arrays in GDAL's layout keep them");
+    }
     let (bands, [(rows, height), (columns, width)]) = match windows.as_slice() {
         [y, x] => (1, [*y, *x]),
         [(_, bands), y, x] => (*bands, [*y, *x]),

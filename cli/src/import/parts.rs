@@ -7,7 +7,12 @@ pub(super) type Part = Vec<Range<u64>>;
 
 /// Cuts a box with these lengths into parts of at most `cells` cells, but at least one tile each. In the order of tiles,
 /// the first axis is the slowest, unless `reversed`.
-pub(super) fn parts(lengths: &[u64], extents: &[u64], reversed: bool, cells: u64) -> Vec<Part> {
+pub(super) fn parts(
+    lengths: &[u64],
+    extents: &[u64],
+    reversed: bool,
+    cells: u64,
+) -> impl Iterator<Item = Part> + Clone + Send + use<> {
     let mut axes: Vec<usize> = (0..lengths.len()).collect();
     if reversed {
         axes.reverse();
@@ -36,24 +41,22 @@ pub(super) fn parts(lengths: &[u64], extents: &[u64], reversed: bool, cells: u64
             }
         })
         .collect();
-    let mut all: Vec<Part> = vec![vec![0..0; lengths.len()]];
-    for (axis, step) in axes.iter().zip(steps) {
-        let starts: Vec<u64> = (0..lengths[*axis].div_ceil(step)).map(|n| n * step).collect();
-        all = all
-            .into_iter()
-            .flat_map(|part| {
-                let ranges = starts.iter().map(|start| *start..(start + step).min(lengths[*axis]));
-                ranges
-                    .map(move |range| {
-                        let mut part = part.clone();
-                        part[*axis] = range;
-                        part
-                    })
-                    .collect::<Vec<_>>()
-            })
-            .collect();
-    }
-    all
+    let counts: Vec<u64> = axes
+        .iter()
+        .zip(&steps)
+        .map(|(a, step)| lengths[*a].div_ceil(*step))
+        .collect();
+    let lengths = lengths.to_vec();
+    let all = counts.iter().copied().fold(1, u64::saturating_mul);
+    (0..all).map(move |mut number| {
+        let mut part = vec![0..0; lengths.len()];
+        for ((axis, step), count) in axes.iter().zip(&steps).zip(&counts).rev() {
+            let start = number % count * step;
+            part[*axis] = start..start.saturating_add(*step).min(lengths[*axis]);
+            number /= count;
+        }
+        part
+    })
 }
 
 #[cfg(test)]
@@ -65,7 +68,7 @@ mod tests {
         let (lengths, extents) = ([5_u64, 7, 4], [2_u64, 3, 4]);
         for reversed in [false, true] {
             for most in [0, 8, 24, 56, 100, 1000] {
-                let list = parts(&lengths, &extents, reversed, most);
+                let list: Vec<Part> = parts(&lengths, &extents, reversed, most).collect();
                 let cells = |p: &Part| p.iter().map(|r| r.end - r.start).product::<u64>();
                 assert_eq!(list.iter().map(cells).sum::<u64>(), 140, "{most}");
                 let tile = |p: &Part| -> Vec<u64> {
@@ -81,6 +84,9 @@ mod tests {
                 assert!(list.iter().all(whole), "{most}: {list:?}");
             }
         }
-        assert_eq!(parts(&lengths, &extents, false, 1000).len(), 1);
+        assert_eq!(parts(&lengths, &extents, false, 1000).count(), 1);
+        // Nobody makes a list of the parts of a huge box.
+        let huge = parts(&[1 << 62, 1 << 20], &[1, 1], false, 1 << 20);
+        assert_eq!(huge.take(2).last(), Some(vec![1..2, 0..1 << 20]));
     }
 }

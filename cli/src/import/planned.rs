@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::mpsc;
 use std::thread;
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result, anyhow, ensure};
 use hyperslab::group::{GroupChange, GroupMember, MemberKind, change_group, create_group, write_group_metadata};
 use hyperslab::schema::{Layout, Schema};
 use hyperslab::vfs::join;
@@ -19,7 +19,10 @@ use crate::build::Building;
 use crate::errors::usage;
 use crate::progress::Progress;
 use crate::store::{Env, Place, seed};
-use crate::{show, time_args};
+use crate::{show, sizes, time_args};
+
+/// The most bytes of an array before compression: no disk holds more.
+const BYTES_MAX: u64 = 1 << 50;
 
 /// Named columns, as the engine takes them.
 type Columns = Vec<(String, Column)>;
@@ -39,6 +42,17 @@ pub(super) async fn import(env: &Env, args: &Import, format: Format) -> Result<(
     }
     if args.dry_run {
         return preview::print(&plan, args.json);
+    }
+    for array in &plan.arrays {
+        let bytes = bytes_of(array);
+        ensure!(
+            bytes <= BYTES_MAX,
+            "cannot import {}: '{}' has {} before compression by its header; the file is damaged, or nearly all of it is \
+             empty",
+            args.input(),
+            shown(&array.path),
+            sizes::show(bytes)
+        );
     }
     for note in &plan.notes {
         show::note(format_args!("{note}"));
@@ -194,26 +208,29 @@ impl Job<'_> {
         let whole: Part = lengths.iter().map(|n| 0..*n).collect();
         let mut writer = array.box_writer(region(schema, &whole)?, &self.options()?).await?;
         let (send, receive) = mpsc::sync_channel::<Result<Columns>>(0);
-        let list = &list;
         let written = thread::scope(|scope| {
+            let to_read = list.clone();
             scope.spawn(move || {
-                for part in list {
+                for part in to_read {
                     // The receiver is gone if the write has failed.
-                    if send.send(source.read_box(number, part)).is_err() {
+                    if send.send(source.read_box(number, &part)).is_err() {
                         return;
                     }
                 }
             });
-            pollster::block_on(async {
+            let written = pollster::block_on(async {
                 for part in list {
                     let columns = receive
                         .recv()
                         .map_err(|_| anyhow!("the reader of the file stopped"))??;
                     progress.add(columns.iter().map(|(_, c)| c.data.len() as u64).sum());
-                    writer.push(&region(schema, part)?, columns).await?;
+                    writer.push(&region(schema, &part)?, columns).await?;
                 }
                 anyhow::Ok(())
-            })
+            });
+            // The thread would wait for its next part to be taken, and this scope for the thread.
+            drop(receive);
+            written
         });
         match written {
             Ok(()) => writer.finish().await.map(drop).map_err(Into::into),
@@ -305,4 +322,57 @@ fn region(schema: &Schema, part: &Part) -> Result<Vec<ScalarRange>> {
         })
     });
     ranges.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::Range;
+
+    use anyhow::bail;
+    use hyperslab::schema::{ArrayType, Attribute, Dimension};
+    use hyperslab::{CellCount, Datatype};
+
+    use super::*;
+
+    /// A file of 64 MiB whose first part cannot be read.
+    struct Damaged(Plan);
+
+    impl Source for Damaged {
+        fn plan(&self) -> &Plan {
+            &self.0
+        }
+
+        fn read_box(&mut self, _: usize, _: &[Range<u64>]) -> Result<Columns> {
+            bail!("chunk 0 is damaged")
+        }
+
+        fn read_rows(&mut self, _: usize, _: usize) -> Result<Option<Columns>> {
+            Ok(None)
+        }
+    }
+
+    /// There are more parts to read after the error.
+    #[test]
+    fn an_error_ends_the_import() {
+        let folder = tempfile::tempdir().unwrap();
+        let dimension = Dimension::new("x", Datatype::Uint64, 0_u64, (64_u64 << 20) - 1, 1_u64 << 16);
+        let attribute = Attribute::new("a", Datatype::Uint8, CellCount::ONE);
+        let array = NewArray {
+            path: String::new(),
+            schema: Schema::new(ArrayType::Dense, vec![dimension], vec![attribute]),
+            enumerations: Vec::new(),
+            metadata: Vec::new(),
+            length: Length::Box(vec![64 << 20]),
+        };
+        let plan = Plan::single(array);
+        let env = Env::new(None);
+        let job = Job {
+            env: &env,
+            place: Place::new(&folder.path().join("a").to_string_lossy()).unwrap(),
+            timestamp_ms: 1,
+            budget: Budget::new(64 << 20),
+        };
+        let made = pollster::block_on(job.make(&plan, &mut Damaged(plan.clone())));
+        assert!(format!("{:#}", made.unwrap_err()).contains("chunk 0 is damaged"));
+    }
 }

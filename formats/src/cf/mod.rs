@@ -155,8 +155,14 @@ impl Source for Variables {
         let new = self.plan.arrays.get(array).context("there is no such array")?;
         let scalar = self.scalars.get(array).copied().unwrap_or(false);
         let ranges = if scalar { &[] } else { ranges };
-        let columns = self.reader.read(array, ranges);
-        let mut columns = columns.with_context(|| format!("cannot read the variable '{}'", new.path))?;
+        let columns = self.reader.read(array, ranges).map_err(|error| {
+            let advice = match format!("{error:#}").contains("unsupported filter") {
+                true => "; unpack the file first, as in `h5repack -f NONE IN OUT`",
+                false => "",
+            };
+            error.context(format!("cannot read the variable '{}'{advice}", new.path))
+        });
+        let mut columns = columns?;
         if let (Some(Some(unpack)), [column]) = (self.unpacks.get(array), columns.as_mut_slice()) {
             *column = unpack.apply(column);
         }
