@@ -25,7 +25,7 @@ pub(crate) enum Input {
 pub(crate) enum ImportFormat {
     /// Columns, or arrays of one shape.
     Cells(Input),
-    /// A file that says itself which arrays it stands for.
+    /// A file that describes its own arrays.
     File(hyperslab_formats::Format),
 }
 

@@ -54,7 +54,7 @@ async fn group(env: &Env, args: &Info, url: &str, error: anyhow::Error) -> Resul
     show::table(&[], rows)
 }
 
-/// What the array means. Its schema can be shown without, so an error is only a note.
+/// The description of the array. Its schema can be shown without, so an error is only a note.
 async fn meaning(array: &Array) -> Dataset {
     conventions::of_array(array).await.unwrap_or_else(|error| Dataset {
         notes: vec![error.to_string()],

@@ -71,3 +71,8 @@ pub mod view {
         pub use crate::view::selection::*;
     }
 }
+
+/// XML as a tree.
+pub mod xml {
+    pub use crate::xml::*;
+}

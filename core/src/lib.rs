@@ -210,6 +210,7 @@ mod suggest;
 pub mod vfs;
 pub mod view;
 mod write;
+mod xml;
 
 pub use array::{Array, AxisValues, CreateOptions, Fragment, OpenOptions, Window};
 pub use cache::Cache;

@@ -1,20 +1,27 @@
-//! A bounded tree of XML elements. Prefixes need no declaration: GDAL writes `tiledb:` without one.
+//! XML as a tree of elements, with limits on its depth and size. Prefixes are left out of names and need no declaration:
+//! GDAL writes `tiledb:` without one.
+
+use std::borrow::Cow;
+use std::str::FromStr;
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
 /// The most elements that are read.
-const ELEMENTS_MAX: usize = 1 << 16;
+const ELEMENTS_MAX: usize = 1 << 18;
 /// The deepest nesting.
-const DEPTH_MAX: usize = 32;
+const DEPTH_MAX: usize = 64;
 
 /// An element with its attributes, its text and its children.
-#[derive(Debug, Default)]
-pub(super) struct Element {
-    pub(super) name: String,
-    pub(super) text: String,
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Element {
+    /// Its name, without a prefix.
+    pub name: String,
+    /// Its text, with entities replaced.
+    pub text: String,
     attributes: Vec<(String, String)>,
-    children: Vec<Element>,
+    /// The elements directly within it.
+    pub children: Vec<Self>,
 }
 
 impl Element {
@@ -22,7 +29,7 @@ impl Element {
     ///
     /// # Errors
     /// Says what is wrong with the document.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         let mut reader = Reader::from_str(text);
         let mut open = vec![Self::default()];
         for _ in 0..4 * ELEMENTS_MAX {
@@ -52,11 +59,10 @@ impl Element {
     fn new(start: &BytesStart<'_>) -> Self {
         let attribute = |a: quick_xml::events::attributes::Attribute<'_>| {
             let value = std::str::from_utf8(&a.value).ok()?;
-            let value = quick_xml::escape::unescape(value).map_or_else(|_| value.to_owned(), Into::into);
-            Some((String::from_utf8_lossy(a.key.as_ref()).into_owned(), value))
+            Some((local(a.key.local_name().as_ref()), unescape(value)))
         };
         Self {
-            name: String::from_utf8_lossy(start.name().as_ref()).into_owned(),
+            name: local(start.local_name().as_ref()),
             attributes: start
                 .attributes()
                 .with_checks(false)
@@ -68,24 +74,44 @@ impl Element {
         }
     }
 
-    pub(super) fn attribute(&self, name: &str) -> Option<&str> {
+    /// The value of the attribute with this name.
+    pub fn attribute(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
     }
 
+    /// The value of an attribute as a number.
+    pub fn number<T: FromStr>(&self, name: &str) -> Option<T> {
+        self.attribute(name)?.trim().parse().ok()
+    }
+
     /// The children with this name.
-    pub(super) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Self> {
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Self> + 'a {
         self.children.iter().filter(move |c| c.name == name)
     }
 
     /// The first child with this name.
-    pub(super) fn child(&self, name: &str) -> Option<&Self> {
+    pub fn child(&self, name: &str) -> Option<&Self> {
         self.children.iter().find(|c| c.name == name)
     }
 
     /// The text of the first child with this name, trimmed, unless it is empty.
-    pub(super) fn child_text(&self, name: &str) -> Option<&str> {
+    pub fn child_text(&self, name: &str) -> Option<&str> {
         self.child(name).map(|c| c.text.trim()).filter(|t| !t.is_empty())
     }
+}
+
+fn local(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).into_owned()
+}
+
+/// Replaces entities by their characters. Text that is not well-formed stays as it is.
+pub fn unescape(text: &str) -> String {
+    quick_xml::escape::unescape(text).map_or_else(|_| text.to_owned(), Cow::into_owned)
+}
+
+/// Escapes text for an element or a quoted attribute.
+pub fn escape(text: &str) -> String {
+    quick_xml::escape::escape(text).into_owned()
 }
 
 fn close(open: &mut [Element], done: Element) {
@@ -117,13 +143,13 @@ mod tests {
     fn reads_undeclared_prefixes_entities_and_attributes() {
         let root = Element::parse("<A><t:B k=\"x&amp;y\">1 &lt; &#50;</t:B><C/><C>2</C></A>").unwrap();
         assert_eq!((root.name.as_str(), root.all("C").count()), ("A", 2));
-        assert_eq!(root.child_text("t:B"), Some("1 < 2"));
-        assert_eq!(root.child("t:B").and_then(|b| b.attribute("k")), Some("x&y"));
+        assert_eq!(root.child_text("B"), Some("1 < 2"));
+        assert_eq!(root.child("B").and_then(|b| b.attribute("k")), Some("x&y"));
     }
 
     #[test]
     fn broken_and_hostile_documents_are_errors() {
-        for text in ["", "plain", "<A><B></A>", "<A"] {
+        for text in ["", "plain", "<A>", "</A>", "<A><B></A>", "<A"] {
             assert!(Element::parse(text).is_err(), "{text}");
         }
         let deep = format!("{}{}", "<a>".repeat(100), "</a>".repeat(100));

@@ -30,8 +30,6 @@ mod text;
 #[cfg(feature = "tiff")]
 mod tiff;
 pub mod tiles;
-#[cfg(feature = "tiff")]
-mod xml;
 
 use std::path::Path;
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 
-use crate::xml::{self, Element, escape};
+use hyperslab::internals::xml::{Element, escape};
 
 /// What a raster means.
 #[derive(Debug, Clone, Default)]
@@ -44,7 +44,7 @@ pub(crate) struct Band {
 impl Pam {
     /// Reads the XML. Unknown elements are left out.
     pub(crate) fn parse(text: &str) -> Result<Self> {
-        let root = xml::parse(text)?;
+        let root = Element::parse(text).map_err(anyhow::Error::msg)?;
         let trimmed = |e: &Element| e.text.trim().to_owned();
         let mut pam = Self {
             crs: root.child("SRS").map(trimmed).filter(|s| !s.is_empty()),

@@ -11,7 +11,7 @@ mod common;
 use common::{all, array, cells, open, texts, value};
 use hyperslab::metadata::MetaValue;
 use hyperslab::{CellCount, Datatype};
-use hyperslab_formats::Format;
+use hyperslab_formats::{Format, Options};
 
 #[test]
 fn datasets_are_arrays_over_numbered_axes() {
@@ -68,4 +68,25 @@ fn what_has_no_counterpart_is_named() {
     let notes = source.plan().notes.join("\n");
     assert!(notes.contains("'nothing' is left out: it is empty"), "{notes}");
     assert!(notes.contains("'link' is left out: references"), "{notes}");
+}
+
+/// The reader does not know LZF, the filter of h5py.
+#[test]
+fn datasets_with_unknown_filters_are_left_out() {
+    let mut source = open("lzf.h5", Format::Hdf5);
+    assert_eq!(*cells(source.as_mut(), "plain").values::<i32>().unwrap(), [0, 1, 2, 3]);
+    assert_eq!(source.plan().arrays.len(), 1);
+    let note = source
+        .plan()
+        .notes
+        .iter()
+        .find(|n| n.contains("'packed' is left out"))
+        .unwrap();
+    assert!(
+        note.contains("filter id 32000") && note.contains("h5repack -f NONE IN OUT"),
+        "{note}"
+    );
+    let error = hyperslab_formats::open(&common::file("only_lzf.h5"), Format::Hdf5, &Options::default());
+    let why = format!("{:#}", error.err().unwrap());
+    assert!(why.contains("nothing in the file can be imported"), "{why}");
 }

@@ -71,8 +71,19 @@ def plain(path):
         file.create_dataset("link", data=np.array([file["grid"].ref], dtype=h5py.ref_dtype))
 
 
+def lzf(path, names):
+    """HDF5 with LZF, a filter that only h5py knows."""
+    with h5py.File(path, "w") as file:
+        if "plain" in names:
+            file.create_dataset("plain", data=np.arange(4, dtype="i4"))
+        # Cells that LZF makes smaller; others are stored as they are.
+        file.create_dataset("packed", data=np.ones(64, dtype="i4"), chunks=(64,), compression="lzf")
+
+
 if __name__ == "__main__":
     folder = sys.argv[1]
     climate(os.path.join(folder, "climate3.nc"), "NETCDF3_64BIT_OFFSET")
     climate(os.path.join(folder, "climate4.nc"), "NETCDF4")
     plain(os.path.join(folder, "plain.h5"))
+    lzf(os.path.join(folder, "lzf.h5"), ["plain", "packed"])
+    lzf(os.path.join(folder, "only_lzf.h5"), ["packed"])

@@ -272,6 +272,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("escape", &[]),
     ("sort", &[]),
     ("suggest", &[]),
+    ("xml", &[]),
     ("error", &["limits"]),
     ("datatype", &["error"]),
     ("calendar", &["datatype"]),
@@ -311,7 +312,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "conventions",
         &[
-            "error", "datatype", "calendar", "scalar", "format", "vfs", "context", "array", "query",
+            "error", "datatype", "calendar", "scalar", "xml", "format", "vfs", "context", "array", "query",
         ],
     ),
     (

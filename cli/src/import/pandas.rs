@@ -15,7 +15,7 @@ const ATTRIBUTES: &str = "__pandas_attribute_repr";
 /// The key of an array with the dimensions of the index.
 const INDEX: &str = "__pandas_index_dims";
 
-/// What a file says about its data frame.
+/// The description of a data frame in a file.
 pub(super) struct DataFrame {
     /// The columns of the index; empty for an index that only counts rows.
     index: Vec<String>,

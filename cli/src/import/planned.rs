@@ -1,4 +1,4 @@
-//! Makes the arrays and groups that a file of another format stands for.
+//! Makes the arrays and groups that a file of another format describes.
 
 use std::path::PathBuf;
 use std::sync::mpsc;

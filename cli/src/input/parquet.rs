@@ -76,7 +76,7 @@ impl ParquetFile {
         })
     }
 
-    /// What is left out or changed, in a sentence for each column.
+    /// The columns that are left out or changed, in a sentence each.
     pub(super) fn notes(&self) -> impl Iterator<Item = &str> {
         self.notes.iter().map(String::as_str)
     }

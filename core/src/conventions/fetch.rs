@@ -102,8 +102,8 @@ async fn answer(context: &Context, root: &str, options: &OpenOptions, request: &
     found.unwrap_or_else(|e| Answer::Missing(e.to_string()))
 }
 
-/// The store and the path of what is at `relative`, seen from the path `root`. If the array is the root of its store,
-/// what is beside it is in another store.
+/// The store and the path of the object at `relative`, seen from the path `root`. If the array is the root of its store,
+/// its neighbours are in another store.
 fn place(context: &Context, root: &str, relative: &str) -> Option<(Context, String)> {
     let path = resolve(root, relative)?;
     let Some(beside) = path.strip_prefix("../") else {

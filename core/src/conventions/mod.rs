@@ -17,9 +17,9 @@
 //! | pandas | `__pandas_*` | a table |
 //! | Hyperslab | metadata `overviews` | levels |
 //!
-//! What is not stored stays unknown. If only the name of a dimension tells the role of an axis, the axis says that it is
-//! [guessed](Axis::guessed). Metadata may be hostile: it is bounded and never evaluated, and what is odd becomes a
-//! [note](Dataset::notes).
+//! Facts that are not stored stay unknown. If only the name of a dimension tells the role of an axis, the axis says that
+//! it is [guessed](Axis::guessed). Metadata may be hostile: it is bounded and never evaluated, and odd metadata becomes
+//! a [note](Dataset::notes).
 //!
 //! [`Description`] does the same without I/O: it names what it needs, so that a caller can fetch it in few rounds.
 
@@ -46,7 +46,6 @@ mod summary;
 mod value;
 mod vcf;
 mod vector_search;
-mod xml;
 
 pub use driver::{Answer, Description, Request, Step};
 pub use fetch::{of, of_array};

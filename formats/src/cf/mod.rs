@@ -63,7 +63,7 @@ pub(crate) struct Variable {
     pub(crate) name: String,
     /// Its axes; none for a single value.
     pub(crate) axes: Vec<Axis>,
-    /// What its cells hold: one field, or those of a compound type.
+    /// Its fields: one, or one for each member of a compound type.
     pub(crate) fields: Vec<Field>,
     /// The lengths of its chunks, if it has chunks.
     pub(crate) chunk: Option<Vec<u64>>,
@@ -155,14 +155,8 @@ impl Source for Variables {
         let new = self.plan.arrays.get(array).context("there is no such array")?;
         let scalar = self.scalars.get(array).copied().unwrap_or(false);
         let ranges = if scalar { &[] } else { ranges };
-        let columns = self.reader.read(array, ranges).map_err(|error| {
-            let advice = match format!("{error:#}").contains("unsupported filter") {
-                true => "; unpack the file first, as in `h5repack -f NONE IN OUT`",
-                false => "",
-            };
-            error.context(format!("cannot read the variable '{}'{advice}", new.path))
-        });
-        let mut columns = columns?;
+        let columns = self.reader.read(array, ranges);
+        let mut columns = columns.with_context(|| format!("cannot read the variable '{}'", new.path))?;
         if let (Some(Some(unpack)), [column]) = (self.unpacks.get(array), columns.as_mut_slice()) {
             *column = unpack.apply(column);
         }

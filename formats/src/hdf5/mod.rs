@@ -11,7 +11,7 @@ mod types;
 use std::ops::Range;
 use std::path::Path;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use hdf5_reader::{Hdf5File, OpenOptions, SliceInfo, SliceInfoElem};
 use hyperslab::{CellCount, Column};
 
@@ -68,7 +68,7 @@ fn describe(file: &Hdf5File) -> Result<(Dataset, Vec<Object>)> {
         });
         out.notes.extend(notes);
     }
-    let mut objects = Vec::new();
+    let (mut objects, mut first_left_out) = (Vec::new(), None);
     let nodes: Vec<&Node> = tree
         .datasets
         .iter()
@@ -92,8 +92,15 @@ fn describe(file: &Hdf5File) -> Result<(Dataset, Vec<Object>)> {
                 out.notes.extend(notes);
                 objects.push(object);
             }
-            Err(why) => out.notes.push(format!("'{}' is left out: {why:#}", node.path())),
+            Err(why) => {
+                let note = format!("'{}' is left out: {why:#}", node.path());
+                first_left_out = first_left_out.or_else(|| Some(note.clone()));
+                out.notes.push(note);
+            }
         }
+    }
+    if let Some(note) = first_left_out.filter(|_| objects.is_empty()) {
+        bail!("nothing in the file can be imported: {note}");
     }
     Ok((out, objects))
 }
@@ -107,6 +114,7 @@ fn variable(node: &Node, mut axes: Vec<Axis>, text: Option<u64>, scales: &scales
         "it is empty, without axes"
     );
     let layout = types::layout(&dataset)?;
+    check_filters(&dataset, &layout)?;
     let lengths: Vec<u64> = axes.iter().map(|a| a.length).collect();
     let dataset = dataset.with_padded_shape(&lengths)?;
     let chunk = dataset.chunks().unwrap_or_default();
@@ -130,6 +138,30 @@ fn variable(node: &Node, mut axes: Vec<Axis>, text: Option<u64>, scales: &scales
         attributes,
     };
     Ok((variable, Object { dataset, layout, text }, notes))
+}
+
+/// Reads the first cell, because only a read tells whether the reader knows the filters.
+///
+/// # Errors
+/// It does not know one of them. Other errors are left to the import.
+fn check_filters(dataset: &hdf5_reader::Dataset, layout: &Layout) -> Result<()> {
+    if dataset.shape().contains(&0) {
+        return Ok(());
+    }
+    let first = SliceInfoElem::Slice {
+        start: 0,
+        end: 1,
+        step: 1,
+    };
+    let selection = SliceInfo {
+        selections: dataset.shape().iter().map(|_| first.clone()).collect(),
+    };
+    match elements::read(dataset, &selection, layout) {
+        Err(why) if format!("{why:#}").contains("unsupported filter") => {
+            bail!("{why:#}; to import it, unpack the file with `h5repack -f NONE IN OUT`")
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The fill value of a dataset. Zero is what HDF5 fills with if nobody says otherwise, and NetCDF declares its own as an

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, ensure};
 
 use crate::bioimg::Channel;
-use crate::xml::{self, Element};
+use hyperslab::internals::xml::Element;
 
 /// The most planes of an image.
 const PLANES_MAX: u64 = 1 << 20;
@@ -103,7 +103,9 @@ pub(super) fn ome(description: &str, samples: u64, pages: usize) -> Result<Optio
     if !description.trim_start().starts_with('<') || !head.contains("OME") {
         return Ok(None);
     }
-    let root = xml::parse(description).context("the OME-XML of the file is damaged")?;
+    let root = Element::parse(description)
+        .map_err(anyhow::Error::msg)
+        .context("the OME-XML of the file is damaged")?;
     let mut images = root.all("Image");
     let Some(pixels) = images.next().and_then(|image| image.child("Pixels")) else {
         return Ok(None);

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use anyhow::{Context as _, Result};
+use hyperslab::internals::xml::{Element, unescape};
 use hyperslab::metadata::{Entry, MetaValue};
 use hyperslab::schema::{ArrayType, Dimension, Schema};
 use hyperslab::{Datatype, Scalar};
@@ -14,7 +15,7 @@ use super::page::Page;
 use super::{Made, Pages, pixels};
 use crate::meta::{entry, float, text};
 use crate::pam::{Band, Items, Pam};
-use crate::{Length, NewArray, NewGroup, Options, Plan, xml};
+use crate::{Length, NewArray, NewGroup, Options, Plan};
 
 /// The attribute of GDAL's arrays.
 const VALUES: &str = "TDB_VALUES";
@@ -142,7 +143,7 @@ impl Raster {
         }
         pam.metadata.push((String::new(), items));
         if let Some(text) = file.text(directory, tag::GDAL_METADATA)? {
-            match xml::parse(&text) {
+            match Element::parse(&text) {
                 Ok(root) => read_items(&root, &mut pam),
                 Err(why) => notes.push(format!("the tag GDAL_METADATA does not carry over: {why}")),
             }
@@ -338,10 +339,10 @@ fn colors(file: &mut TiffFile, page: &Page) -> Result<Vec<Band>> {
 }
 
 /// Reads the items of the tag GDAL_METADATA.
-fn read_items(root: &xml::Element, pam: &mut Pam) {
+fn read_items(root: &Element, pam: &mut Pam) {
     for item in root.all("Item") {
         // GDAL escapes values twice.
-        let value = xml::unescape(&item.text);
+        let value = unescape(&item.text);
         let name = item.attribute("name").unwrap_or_default();
         let Some(sample) = item.number::<usize>("sample") else {
             let domain = item.attribute("domain").unwrap_or_default();

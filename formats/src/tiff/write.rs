@@ -13,7 +13,7 @@ use super::geo::{GeoKeys, Value, key};
 use super::raster::TEXT_TAGS;
 use super::wkt;
 use crate::pam::{Band, Pam};
-use crate::xml::escape;
+use hyperslab::internals::xml::escape;
 
 /// The side of a tile.
 const TILE: usize = 256;

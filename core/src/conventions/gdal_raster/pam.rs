@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::super::model::{Crs, Packing};
-use super::super::xml::Element;
 use super::super::{crs, value};
+use crate::xml::Element;
 
 /// The most bands, categories, colours and items.
 const ENTRIES_MAX: usize = 1 << 12;
