@@ -14,7 +14,8 @@ use crate::setup::{self, Need};
 /// - `--results FOLDER` sets the folder of results.
 ///
 /// `bench browser` instead compares the npm package with other libraries in Chromium; see `bench/browser/run.mjs` for
-/// its options. `bench mount MIB` compares reads through a mount with other ways to the same cells.
+/// its options. `bench mount MIB` compares reads through a mount with other ways to the same cells. `bench formats SCALE`
+/// compares imports and exports with other libraries.
 ///
 /// # Errors
 /// If something cannot be built, set up or run.
@@ -22,6 +23,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     match args.split_first() {
         Some((first, rest)) if first == "browser" => return browser(rest),
         Some((first, rest)) if first == "mount" => return mount(rest),
+        Some((first, rest)) if first == "formats" => return formats(rest),
         _ => {}
     }
     run::run(&mut cargo(&[
@@ -57,6 +59,16 @@ fn mount(args: &[String]) -> Outcome {
     c.arg("bench/mount/speed.py");
     c.args(["fuse-mount", "hyperslab"].map(|name| target().join("release").join(name)));
     c.args([target().join("bench-mount"), root().join("bench/results/mount.csv")]);
+    run::run(c.args(args))
+}
+
+/// Imports and exports the same data with Hyperslab and other libraries. Writes `bench/results/formats.csv`.
+fn formats(args: &[String]) -> Outcome {
+    run::run(&mut cargo(&["build", "--release", "--package", "hyperslab-cli"]))?;
+    let python = setup::venv("bench-formats-python", "bench/formats/requirements.txt")?;
+    let mut c = command(&python.to_string_lossy());
+    c.arg("bench/formats/speed.py").arg(target().join("release/hyperslab"));
+    c.args([target().join("bench-formats"), root().join("bench/results/formats.csv")]);
     run::run(c.args(args))
 }
 

@@ -20,7 +20,8 @@ usage: cargo xtask COMMAND
   test     Run every check, after setting up what it needs: `test [STEP …]` or `test STEP FILTER`
   npm      Build the npm package `hyperslab` from the wasm crate
   bench    Run the benchmarks, write bench/results and print the table of ratios; `bench browser` compares the npm
-           package with other libraries in Chromium, `bench mount` a mount with other ways to the same cells
+           package with other libraries in Chromium, `bench mount` a mount with other ways to the same cells, `bench formats`
+           imports and exports with other libraries
   fuzz     Run libFuzzer on every decoder and filter: `fuzz SECONDS [NAME …]`
   setup    Install what the other commands need, and name what could not be installed
   golden   Generate the sample arrays of old library versions again (downloads old wheels)";

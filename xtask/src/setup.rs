@@ -263,7 +263,10 @@ pub(crate) fn browser_bench_python() -> Outcome<PathBuf> {
 }
 
 /// A Python in the target folder with the packages listed in `list`.
-fn venv(name: &str, list: &str) -> Outcome<PathBuf> {
+///
+/// # Errors
+/// If it cannot be created, or its packages cannot be installed.
+pub(crate) fn venv(name: &str, list: &str) -> Outcome<PathBuf> {
     let list = root().join(list);
     let wanted = std::fs::read_to_string(&list).map_err(|e| format!("{}: {e}", list.display()))?;
     let venv = target().join(name);
