@@ -1,105 +1,81 @@
 //! `overviews`: smaller copies of a dense array, which viewers read to show the whole array.
 //!
 //! Coordinate `c` of the array belongs to coordinate `c / factor` of a copy, rounded down. A cell of a copy is the mean
-//! of those cells that have a value, rounded to the attribute's type. Nulls, NaN, the fill value and values that the
-//! metadata declares as "no data" do not count.
+//! of those cells that have a value, rounded to the attribute's type, or the most frequent value if values name classes.
+//! Nulls, NaN, the fill value and values that the metadata declares as "no data" do not count.
 
 mod axis;
+mod field;
+mod gdal;
 mod level;
+mod tally;
+mod target;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
-use hyperslab::group::object_type;
-use hyperslab::internals::format::metadata::nodata;
-use hyperslab::metadata::{Entry, MetaValue};
-use hyperslab::schema::{Attribute, Dimension, Layout, Schema};
-use hyperslab::vfs::redact;
+use hyperslab::conventions::{self, Dataset, Role};
+use hyperslab::schema::{Dimension, Layout, Schema};
+use hyperslab::vfs::{last_part, redact};
 use hyperslab::{
-    Array, Batch, CellCount, Cells, Column, CreateOptions, Datatype, Query, Region, Scalar, ScalarRange, Window,
-    WriteOptions, with_type,
+    Array, Batch, Cells, Column, CreateOptions, Query, Region, Scalar, ScalarRange, Window, WriteOptions, with_type,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use self::axis::{Axis, block, cells};
-use self::level::{Absent, Level, Number, Run, means};
-use crate::args::Overviews;
+use self::field::Field;
+use self::level::{Absent, Block, Level, factors};
+use self::tally::{Mean, Mode, Number};
+use self::target::Target;
+use crate::args::{Method, Overviews};
 use crate::build::Building;
 use crate::errors::usage;
 use crate::progress::Progress;
 use crate::store::{Env, Place, seed};
 use crate::{show, time_args};
 
-/// The metadata key that lists the copies for viewers.
-const KEY: &str = "overviews";
-/// The most bytes for the sums of all copies.
-const SUMS_BYTES_MAX: u128 = 4 << 30;
+/// The most bytes for the cells of all copies.
+const COPIES_BYTES_MAX: u128 = 4 << 30;
+/// The most cells of the array that are in memory at a time.
+const BLOCK_CELLS_MAX: i128 = 1 << 28;
 
 /// Runs the command.
 pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
-    let url = args.array.trim_end_matches('/');
-    let array = env.open(url, time_args::window(None)?).await?;
+    let given = Place::new(args.array.trim_end_matches('/'))?;
+    let (place, target) = Target::of(env, &given).await?;
+    let url = place.url.as_str();
+    let array = env
+        .open_at(&place, Window::ALL)
+        .await
+        .with_context(|| format!("cannot open {url}"))?;
     ensure!(
         array.schema().is_dense(),
         "cannot create overviews of {url}: they need a dense array, and this one is sparse"
     );
-    ensure!(
-        args.factors.iter().all(|f| *f > 1),
-        usage("--factors", "factors must be greater than 1")
-    );
-    let domain = array
-        .non_empty_domain()
-        .with_context(|| format!("cannot create overviews of {url}: nothing has been written"))?;
-    let metadata = array.metadata().await?;
-    let fields = numbers(array.schema());
-    let fields: Vec<Field> = fields
-        .into_iter()
-        .map(|i| Field::new(array.schema(), i, &metadata))
-        .collect();
-    ensure!(
-        !fields.is_empty(),
-        "cannot create overviews of {url}: no attribute has one number per cell; overviews need one"
-    );
-    let factors: BTreeSet<u64> = args.factors.iter().copied().collect();
-    for factor in &factors {
-        let place = Place::new(&format!("{url}.{factor}"))?;
-        let there = object_type(&place.context, &place.path).await?;
-        ensure!(
-            there.is_none(),
-            "cannot create {}: already exists; remove it first, or leave out its factor",
-            place.url
-        );
-    }
-    let axes = array
-        .schema()
-        .dimensions
-        .iter()
-        .zip(&domain)
-        .map(|(d, r)| Axis::new(d, r));
-    let axes: Vec<Axis> = axes.collect::<Option<_>>().context("a dimension is not an integer")?;
-    fit(&factors, &axes, fields.len())?;
-    let levels = factors.iter().map(|f| Level::new(*f, &axes, fields.len()));
-    let mut levels = levels.collect::<Result<Vec<_>>>()?;
+    let dataset = conventions::of_array(&array).await?;
+    let fields = field::of(array.schema(), &dataset, args.method, url)?;
+    let (axes, mut levels) = plan(&array, &dataset, args, url)?;
+    fit(&levels, &fields)?;
+    let places = target.places(&place, &levels).await?;
+    levels.iter_mut().for_each(|level| level.allocate(&fields));
     gather(&array, &axes, &fields, &mut levels)
         .await
         .with_context(|| format!("cannot read {url}"))?;
-    let name = url.rsplit('/').next().unwrap_or(url);
-    let mut list = made_before(&metadata);
+    let stored = array.metadata().await?;
     let mut made = Vec::new();
-    for level in levels {
-        list.insert(
-            level.factor,
-            json!({"factor": level.factor, "path": format!("../{name}.{}", level.factor)}),
-        );
-        let place = Place::new(&format!("{url}.{}", level.factor))?;
-        let done = make(env, &array, &fields, &level, &place).await;
+    for (number, (level, place)) in (1..).zip(levels.iter_mut().zip(&places)) {
+        let copy = Copy {
+            schema: copy_schema(array.schema(), &fields, level, target.is_padded())?,
+            metadata: target.metadata(number, level, &dataset, &stored),
+        };
+        let done = make(env, &array, copy, &fields, level, place).await;
         done.with_context(|| left(&made, format!("cannot make {}", place.url)))?;
-        made.push(place.url);
+        made.push(place.url.clone());
     }
-    let list: Value = list.into_values().collect();
-    let named = name_them(&array, MetaValue::text(&list.to_string())).await;
-    named.with_context(|| left(&made, format!("cannot write the metadata of {url}")))?;
+    let names: Vec<String> = places.iter().map(|p| last_part(&p.url).to_owned()).collect();
+    let list = target.announce(env, &array, &levels, &names).await;
+    let list = list.with_context(|| left(&made, format!("cannot write the metadata of {url}")))?;
     if args.json {
         let made = json!({"array": redact(url), "overviews": list});
         show::line(format_args!("{made:#}"))?;
@@ -107,10 +83,113 @@ pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
     Ok(())
 }
 
+/// The axes of the array, and its copies without cells, finest first.
+fn plan(array: &Array, dataset: &Dataset, args: &Overviews, url: &str) -> Result<(Vec<Axis>, Vec<Level>)> {
+    let schema = array.schema();
+    let asked: BTreeSet<(u64, Vec<u64>)> = args
+        .factors
+        .iter()
+        .map(|f| (f.0.iter().copied().fold(1, u64::saturating_mul), f.0.clone()))
+        .collect();
+    let count = schema.dimensions.len();
+    for (product, factors) in &asked {
+        let named = || factors.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+        ensure!(
+            factors.len() == 1 || factors.len() == count,
+            usage(
+                "--factors",
+                format!(
+                    "'{}' has {} factors, but the array has {count} axes; give one factor for each axis, or a single one. \
+                     For several copies, repeat --factors",
+                    named(),
+                    factors.len()
+                )
+            )
+        );
+        ensure!(
+            *product > 1 && factors.iter().all(|f| *f > 0),
+            usage(
+                "--factors",
+                format!("'{}' shrinks nothing; use factors greater than 1", named())
+            )
+        );
+    }
+    let written = array
+        .non_empty_domain()
+        .with_context(|| format!("cannot create overviews of {url}: nothing has been written"))?;
+    let shrinking = shrinking(dataset, count);
+    let all: Vec<Vec<u64>> = asked.iter().map(|(_, f)| factors(f, &shrinking)).collect();
+    let axis = |(i, (d, range)): (usize, (&Dimension, &ScalarRange))| {
+        let along: Vec<u64> = all.iter().filter_map(|f| f.get(i).copied()).collect();
+        Axis::new(d, &used(dataset, i, d, range), &along)
+    };
+    let axes = schema.dimensions.iter().zip(&written).enumerate().map(axis);
+    let axes: Vec<Axis> = axes.collect::<Option<_>>().context("a dimension is not an integer")?;
+    let levels = asked.iter().map(|(_, f)| Level::new(f, &shrinking, &axes));
+    let levels = levels.collect::<Option<Vec<_>>>();
+    let levels = levels.with_context(|| {
+        usage(
+            "--factors",
+            "copies of the whole non-empty domain are too large; use larger factors",
+        )
+    })?;
+    Ok((axes, levels))
+}
+
+/// Which axes a single factor shrinks: x and y, or all of them if it is not known which those are.
+fn shrinking(dataset: &Dataset, count: usize) -> Vec<bool> {
+    let axes = dataset.variables.first().map_or(&[][..], |v| &v.axes);
+    let has = |role: Role| axes.iter().any(|a| a.role == role);
+    if axes.len() == count && has(Role::X) && has(Role::Y) {
+        axes.iter().map(|a| matches!(a.role, Role::X | Role::Y)).collect()
+    } else {
+        vec![true; count]
+    }
+}
+
+/// The part of an axis with data: without the padding of rasters.
+fn used(dataset: &Dataset, axis: usize, d: &Dimension, written: &ScalarRange) -> ScalarRange {
+    let found = dataset.variables.first().and_then(|v| v.axes.get(axis));
+    let ends = found.and_then(|a| Some((i128::from(a.first?), i128::from(a.length?))));
+    let hi = ends
+        .zip(written.hi.as_i128())
+        .and_then(|((first, length), hi)| Scalar::from_i128(d.datatype, hi.min(first + length - 1)));
+    ScalarRange {
+        lo: written.lo.clone(),
+        hi: hi.unwrap_or_else(|| written.hi.clone()),
+    }
+}
+
+/// Returns an error if the copies are too large to compute in memory.
+fn fit(levels: &[Level], fields: &[Field]) -> Result<()> {
+    let cell: usize = fields.iter().map(|f| f.attribute.datatype.size() + 1).sum();
+    let cells = levels.iter().map(|level| level.count() as u128);
+    let all = cells.fold(0, |n: u128, c| n.saturating_add(c.saturating_mul(cell as u128)));
+    ensure!(
+        all <= COPIES_BYTES_MAX,
+        usage(
+            "--factors",
+            format!(
+                "copies of the whole non-empty domain need {} GiB of memory, but at most {} GiB are allowed; use larger \
+                 factors",
+                all >> 30,
+                COPIES_BYTES_MAX >> 30
+            )
+        )
+    );
+    Ok(())
+}
+
+/// A copy to make.
+struct Copy {
+    schema: Schema,
+    metadata: Vec<hyperslab::metadata::Entry>,
+}
+
 /// Makes one copy.
-async fn make(env: &Env, array: &Array, fields: &[Field], level: &Level, place: &Place) -> Result<()> {
+async fn make(env: &Env, array: &Array, copy: Copy, fields: &[Field], level: &mut Level, place: &Place) -> Result<()> {
     let building = Building::start(place).await?;
-    let made = store(env, array, fields, level, building.place()).await;
+    let made = store(env, array, copy, fields, level, building.place()).await;
     building.end(made).await
 }
 
@@ -124,100 +203,20 @@ fn left(made: &[String], what: String) -> String {
     }
 }
 
-/// Writes the paths of the copies to the array's metadata.
-async fn name_them(array: &Array, list: MetaValue) -> Result<()> {
-    let options = WriteOptions {
-        timestamp_ms: time_args::or_now(None)?,
-        seed: seed()?,
-        sync: true,
-    };
-    let entry = Entry {
-        key: KEY.to_owned(),
-        value: Some(list),
-    };
-    Ok(array.write_metadata(&[entry], &options).await?)
-}
-
-/// The copies that the array's metadata lists already, by factor.
-fn made_before(metadata: &BTreeMap<String, MetaValue>) -> BTreeMap<u64, Value> {
-    let list = metadata.get(KEY).and_then(|v| serde_json::from_slice(&v.data).ok());
-    let list: Vec<Value> = list.unwrap_or_default();
-    let by_factor = |entry: Value| Some((entry.get("factor")?.as_u64()?, entry));
-    list.into_iter().filter_map(by_factor).collect()
-}
-
-/// An attribute of the copies.
-struct Field {
-    /// Its index in the array's schema.
-    attribute: usize,
-    /// Values that mean "no data", in addition to the fill value.
-    nodata: Vec<f64>,
-    /// Whether the fill value counts as a value. The default fill value of one-byte types is often real data, such as
-    /// white in an image.
-    fill_counts: bool,
-}
-
-impl Field {
-    fn new(schema: &Schema, attribute: usize, metadata: &BTreeMap<String, MetaValue>) -> Self {
-        let found = schema.attributes.get(attribute);
-        Self {
-            attribute,
-            nodata: found.map_or_else(Vec::new, |a| nodata(metadata, &a.name)),
-            fill_counts: found.is_some_and(|a| a.datatype.size() == 1 && a.fill == a.datatype.default_fill()),
-        }
-    }
-
-    /// The value of a cell of a copy if none of the array's cells in it has a value.
-    fn empty(&self, attribute: &Attribute) -> Vec<u8> {
-        match self.nodata.first().filter(|_| self.fill_counts) {
-            Some(nodata) => with_type!(attribute.datatype.physical(), T => (*nodata as T).to_le_bytes().to_vec()),
-            None => attribute.fill.clone(),
-        }
-    }
-}
-
-/// The attributes that have a mean.
-fn numbers(schema: &Schema) -> Vec<usize> {
-    let one = |(i, a): (usize, &Attribute)| {
-        let plain = a.datatype.is_integer() || a.datatype.is_float() || a.datatype == Datatype::Bool;
-        (plain && a.cell == CellCount::ONE && a.enumeration.is_none()).then_some(i)
-    };
-    schema.attributes.iter().enumerate().filter_map(one).collect()
-}
-
-/// Returns an error if the copies are too large to compute in memory.
-fn fit(factors: &BTreeSet<u64>, axes: &[Axis], fields: usize) -> Result<()> {
-    let bytes = |factor: &u64| {
-        let lengths = axes.iter().map(|axis| axis.shrunk(*factor).1.unsigned_abs());
-        let cells = lengths.fold(1, u128::saturating_mul);
-        cells.saturating_mul((fields * size_of::<(f64, u64)>()) as u128)
-    };
-    let all = factors.iter().map(bytes).fold(0, u128::saturating_add);
-    ensure!(
-        all <= SUMS_BYTES_MAX,
-        usage(
-            "--factors",
-            format!(
-                "copies of the whole non-empty domain need {} GiB of memory, but at most {} GiB are allowed; use larger \
-                 factors",
-                all >> 30,
-                SUMS_BYTES_MAX >> 30
-            )
-        )
-    );
-    Ok(())
-}
-
-/// Reads the array once, block by block, and adds the values to all copies.
+/// Reads the array once, block by block, and fills the cells of all copies.
 async fn gather(array: &Array, axes: &[Axis], fields: &[Field], levels: &mut [Level]) -> Result<()> {
     let schema = Arc::clone(array.schema());
-    let names: Vec<String> = fields
-        .iter()
-        .filter_map(|f| schema.attributes.get(f.attribute))
-        .map(|a| a.name.clone())
-        .collect();
+    let names: Vec<String> = fields.iter().map(|f| f.attribute.name.clone()).collect();
     let progress = Progress::new("reading", u64::try_from(cells(axes)).ok(), "cells");
     let block = block(axes);
+    let lengths = axes.iter().zip(&block).map(|(axis, block)| axis.len().min(*block));
+    ensure!(
+        lengths.fold(1, i128::saturating_mul) <= BLOCK_CELLS_MAX,
+        usage(
+            "--factors",
+            format!("one cell of a copy needs more than {BLOCK_CELLS_MAX} cells of the array; use smaller factors")
+        )
+    );
     let mut at: Vec<i128> = axes.iter().map(|axis| axis.lo).collect();
     loop {
         let ends = axes.iter().zip(at.iter().zip(&block));
@@ -238,7 +237,7 @@ async fn gather(array: &Array, axes: &[Axis], fields: &[Field], levels: &mut [Le
         };
         let batch = array.read(&query).await?;
         let lengths: Vec<i128> = ends.iter().zip(&at).map(|(end, at)| end - at).collect();
-        add_block(&schema, fields, &batch, &at, &lengths, levels)?;
+        add_block(fields, &batch, &at, &lengths, levels)?;
         progress.add(batch.cells);
         // Advance to the next block, like an odometer.
         let is_open = |&i: &usize| axes.get(i).zip(ends.get(i)).is_some_and(|(axis, end)| *end <= axis.hi);
@@ -251,110 +250,105 @@ async fn gather(array: &Array, axes: &[Axis], fields: &[Field], levels: &mut [Le
     }
 }
 
-fn add_block(
-    schema: &Schema,
-    fields: &[Field],
-    batch: &Batch,
-    origin: &[i128],
-    lengths: &[i128],
-    levels: &mut [Level],
-) -> Result<()> {
+fn add_block(fields: &[Field], batch: &Batch, origin: &[i128], lengths: &[i128], levels: &mut [Level]) -> Result<()> {
     for (k, ((_, column), field)) in batch.columns.iter().zip(fields).enumerate() {
-        let Some(attribute) = schema.attributes.get(field.attribute) else {
-            continue;
-        };
-        with_type!(attribute.datatype.physical(), T => {
-            let fill = attribute.fill.as_slice().try_into().ok().map(T::from_le_bytes);
-            let absent = Absent { fill: fill.filter(|_| !field.fill_counts), nodata: &field.nodata };
-            add_column::<T>(k, column, absent, origin, lengths, levels)?;
+        with_type!(field.attribute.datatype.physical(), T => {
+            add_column::<T>(k, field, column, (origin, lengths), levels)?;
         });
     }
     Ok(())
 }
 
 fn add_column<T: Number>(
-    field: usize,
+    number: usize,
+    field: &Field,
     column: &Column,
-    absent: Absent<'_, T>,
-    origin: &[i128],
-    lengths: &[i128],
+    (origin, lengths): (&[i128], &[i128]),
     levels: &mut [Level],
 ) -> Result<()> {
-    let length = usize::try_from(lengths.last().copied().unwrap_or(1))?.max(1);
+    let fill = bytemuck::try_pod_read_unaligned::<T>(&field.attribute.fill).ok();
     let values = column.values::<T>()?;
-    let mut at = origin.to_vec();
-    for (i, values) in values.chunks(length).enumerate() {
-        let validity = column
-            .validity
-            .as_ref()
-            .and_then(|v| v.get(i * length..i * length + values.len()));
-        let run = Run {
-            values,
-            validity,
-            absent,
-        };
-        levels.iter_mut().for_each(|level| level.add(field, &at, &run));
-        // Advance to the next run, like an odometer, on all axes except the last.
-        for axis in (0..at.len().saturating_sub(1)).rev() {
-            let (Some(c), Some(o), Some(n)) = (at.get_mut(axis), origin.get(axis), lengths.get(axis)) else {
-                break;
-            };
-            *c += 1;
-            if *c < o + n || axis == 0 {
-                break;
-            }
-            *c = *o;
+    let block = Block {
+        origin,
+        lengths,
+        values: &values,
+        validity: column.validity.as_deref(),
+        absent: Absent {
+            fill: fill.filter(|_| !field.fill_counts),
+            nodata: &field.nodata,
+            valid: field.valid,
+        },
+    };
+    for level in levels {
+        match field.method {
+            Method::Mean => level.fill::<T, Mean>(number, &block),
+            Method::Mode => level.fill::<T, Mode<T>>(number, &block),
         }
     }
     Ok(())
 }
 
-async fn store(env: &Env, array: &Array, fields: &[Field], level: &Level, place: &Place) -> Result<()> {
-    let mut schema = Schema::clone(array.schema());
-    let mut region = Vec::new();
+/// The schema of a copy, whose domain is padded to whole tiles if `padded`.
+fn copy_schema(schema: &Schema, fields: &[Field], level: &Level, padded: bool) -> Result<Schema> {
+    let mut schema = schema.clone();
     for ((d, low), length) in schema.dimensions.iter_mut().zip(&level.low).zip(&level.lengths) {
         let n = i128::try_from(*length)?;
         let value = |v| Scalar::from_i128(d.datatype, v).context("a coordinate does not fit");
-        let range = ScalarRange {
-            lo: value(*low)?,
-            hi: value(low + n - 1)?,
-        };
         let extent = d.extent.as_ref().and_then(Scalar::as_i128).unwrap_or(n).clamp(1, n);
-        (d.domain, d.extent) = (Some(range.clone()), Some(value(extent)?));
-        region.push(range);
+        let room = if padded { (n + extent - 1) / extent * extent } else { n };
+        let domain = ScalarRange {
+            lo: value(*low)?,
+            hi: value(low + room - 1)?,
+        };
+        (d.domain, d.extent) = (Some(domain), Some(value(extent)?));
     }
     schema.current_domain = None;
     (schema.labels, schema.enumerations) = (Vec::new(), Vec::new());
-    schema.attributes = fields
-        .iter()
-        .filter_map(|f| schema.attributes.get(f.attribute).cloned())
+    schema.attributes = fields.iter().map(|f| f.attribute.clone()).collect();
+    Ok(schema)
+}
+
+async fn store(env: &Env, array: &Array, copy: Copy, fields: &[Field], level: &mut Level, place: &Place) -> Result<()> {
+    let mut enumerations = Vec::new();
+    for name in fields.iter().filter_map(|f| f.attribute.enumeration.as_ref()) {
+        enumerations.push((*array.enumeration(name).await?).clone());
+    }
+    let region = copy.schema.dimensions.iter().zip(level.low.iter().zip(&level.lengths));
+    let region = region.map(|(d, (low, length))| {
+        let value = |v| Scalar::from_i128(d.datatype, v).context("a coordinate does not fit");
+        Ok(ScalarRange {
+            lo: value(*low)?,
+            hi: value(low + i128::try_from(*length)? - 1)?,
+        })
+    });
+    let region = region.collect::<Result<Vec<_>>>()?;
+    let columns = fields.iter().zip(std::mem::take(&mut level.cells));
+    let columns = columns
+        .map(|(f, cells)| (f.attribute.name.clone(), cells.into_column()))
         .collect();
-    let column = |((a, field), sums): ((&Attribute, &Field), &Vec<(f64, u64)>)| {
-        (a.name.clone(), means(a.datatype, &field.empty(a), a.nullable, sums))
-    };
-    let attributes = schema.attributes.iter().zip(fields);
-    let columns = attributes.zip(&level.sums).map(column).collect();
     let timestamp_ms = time_args::or_now(None)?;
     let options = CreateOptions {
         timestamp_ms,
         seed: seed()?,
         key: env.key.clone(),
     };
-    Array::create(&place.context, &place.path, &schema, &[], &options).await?;
+    Array::create(&place.context, &place.path, &copy.schema, &enumerations, &options).await?;
     let made = env.open_at(place, Window::ALL).await?;
     let cells = Cells {
         region: Some(region),
         layout: Layout::RowMajor,
         columns,
     };
-    made.write(
-        cells,
-        &WriteOptions {
+    let options = || {
+        Ok::<_, anyhow::Error>(WriteOptions {
             timestamp_ms,
             seed: seed()?,
             sync: true,
-        },
-    )
-    .await?;
+        })
+    };
+    made.write(cells, &options()?).await?;
+    if !copy.metadata.is_empty() {
+        made.write_metadata(&copy.metadata, &options()?).await?;
+    }
     Ok(())
 }

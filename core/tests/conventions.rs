@@ -343,7 +343,7 @@ fn overviews_and_names_of_bare_arrays_are_described() {
     );
     assert_eq!(json(1)["role"], "other");
     noted(&dataset, "no factor or no path");
-    noted(&dataset, "overview of factor 9 was left out");
+    noted(&dataset, "of factors 9, 9 was left out");
 }
 
 #[test]

@@ -232,7 +232,7 @@ function draw(): void {
   else if (coarse) say("Too many cells to show at once. Zoom in: scroll, pinch or press +.", "hint");
   else if (layer && !opening) say(undefined);
   const factor = layer instanceof Raster && !coarse ? layer.factor(view) : 1;
-  element("level").textContent = factor > 1 ? `overview: ${mean(factor)}` : "";
+  element("level").textContent = factor > 1 ? `overview: ${source?.describeCell(attribute, factor)}` : "";
   const busy = (layer?.busy ?? 0) + (backdrop?.busy ?? 0) + Number(opening);
   element("busy").textContent = busy > 0 ? "loading…" : "";
   document.body.dataset["busy"] = String(busy > 0);
@@ -300,14 +300,9 @@ function cellText({ value, factor }: Cell): string {
   if (value === undefined) return "…";
   if (value === null) return "no data";
   const shown = source?.shown(attribute, value) ?? "";
-  if (factor > 1) return `${shown} (${mean(factor)})`;
+  if (factor > 1) return `${shown} (${source?.describeCell(attribute, factor)})`;
   if (value === source?.fill(attribute)) return `${shown} (fill value)`;
   return source?.missing(attribute).includes(value) ? `${shown} (no data)` : shown;
-}
-
-/** Describes an overview's cells. An overview is coarser along every axis of the array, not only the two in the picture. */
-function mean(factor: number): string {
-  return `mean of ${source?.axes().map(() => factor).join(" × ")} cells`;
 }
 
 function typeOf(name: string): string {

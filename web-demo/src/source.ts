@@ -1,7 +1,7 @@
 // Reads arrays for the viewer. Only this file and `levels.ts` use the hyperslab package.
 import { get, open, query, type Dim, type TileArray, type Value } from "hyperslab";
 import { Pool } from "hyperslab/pool";
-import { levelsOf, type Level } from "./levels.js";
+import { describeCell, levelsOf, type Level } from "./levels.js";
 import { fillOf, nodataOf, type Missing, type Plane } from "./plane.js";
 import * as text from "./text.js";
 import { countRequest } from "./traffic.js";
@@ -69,10 +69,14 @@ export class Source {
 
   /** The factor of the coarsest level that has the attribute and at least one cell per pixel. */
   level(attribute: string, cellsPerPixel: number): number {
-    // Enumerations have no mean.
-    if (this.labels.has(attribute)) return 1;
     const fit = this.levels.filter((l) => l.factor <= Math.max(1, cellsPerPixel * 1.01) && l.array.attrs.some((a) => a.name === attribute));
     return fit.at(-1)?.factor ?? 1;
+  }
+
+  /** What a cell of the level with this factor is, such as "mean of 4 × 4 cells". */
+  describeCell(attribute: string, factor: number): string {
+    const level = this.levels.find((l) => l.factor === factor);
+    return level ? describeCell(level, attribute) : "";
   }
 
   /** The fill value of an attribute. `undefined` if it is an ordinary value. */
@@ -91,10 +95,11 @@ export class Source {
 
   /** Reads the part of `box` in the domain. `box` is in coordinates of the level with this `factor`. `fixed` has the array's coordinates on the other axes. */
   async plane(attribute: string, factor: number, box: Box, fixed: number[], signal: AbortSignal): Promise<Plane> {
-    const array = this.levels.find((l) => l.factor === factor)?.array ?? this.array;
+    const level = this.levels.find((l) => l.factor === factor);
+    const array = level?.array ?? this.array;
     const n = array.dims.length;
     const selection = array.dims.map(({ domain }, i): Range => {
-      const at = Math.floor((fixed[i] ?? 0) / factor);
+      const at = Math.floor((fixed[i] ?? 0) / (level?.factors[i] ?? 1));
       const [lo, hi] = i === n - 1 ? box.col : i === n - 2 ? box.row : [at, at];
       return [Math.max(lo, Number(domain?.[0] ?? lo)), Math.min(hi, Number(domain?.[1] ?? hi))];
     });

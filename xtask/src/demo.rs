@@ -144,7 +144,7 @@ fn land(into: &Path) -> Outcome {
         "--filters",
         "zstd:9",
     ])?;
-    hyperslab(&["overviews", &array, "--factors", "4,16"])
+    hyperslab(&["overviews", &array, "--factors", "4", "--factors", "16"])
 }
 
 fn elevation(into: &Path) -> Outcome {

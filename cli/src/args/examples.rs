@@ -143,7 +143,9 @@ Examples:
 
 pub(super) const OVERVIEWS: &str = "\
 Examples:
-  hyperslab overviews temperature --factors 4,16,64";
+  hyperslab overviews temperature --factors 4 --factors 16
+  hyperslab overviews temperature --factors 1,4,4
+  hyperslab overviews raster --method mode";
 
 pub(super) const COMPLETIONS: &str = "\
 Examples:

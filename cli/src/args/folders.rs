@@ -1,8 +1,9 @@
 //! Arguments of the commands for groups and folders of arrays.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::examples;
 use crate::time_args::{Moment, Span};
@@ -109,12 +110,52 @@ pub(crate) struct Copy {
 
 #[derive(Debug, Args)]
 pub(crate) struct Overviews {
-    /// Path or URL of the array
+    /// Path or URL of the array. In the group of a GDAL raster or an image, the copies become its levels
+    #[arg(value_name = "ARRAY|GROUP")]
     pub(crate) array: String,
-    /// Shrink each axis by these factors, with one copy for each
-    #[arg(long, value_name = "N,N", value_delimiter = ',', default_value = "4,16")]
-    pub(crate) factors: Vec<u64>,
+    /// Make a copy that shrinks axes by this factor, or by these factors, one for each axis, as in 1,4,4. A single factor
+    /// is for the axes x and y; for all axes if it is not known which those are. Repeat the option for several copies
+    #[arg(long, value_name = "N|N,N", default_values = ["4", "16"])]
+    pub(crate) factors: Vec<Factors>,
+    /// How cells become one: their mean, or their most frequent value [default: mode for booleans, enumerations and
+    /// classes; mean otherwise]
+    #[arg(long)]
+    pub(crate) method: Option<Method>,
     /// Print the copies and their factors as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// The factors of one copy.
+#[derive(Debug, Clone)]
+pub(crate) struct Factors(pub(crate) Vec<u64>);
+
+impl FromStr for Factors {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let one = |f: &str| {
+            f.trim()
+                .parse::<u64>()
+                .map_err(|_| format!("'{f}' is not a whole number"))
+        };
+        Ok(Self(text.split(',').map(one).collect::<Result<_, _>>()?))
+    }
+}
+
+/// How cells of an array become one cell of a copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Method {
+    Mean,
+    Mode,
+}
+
+impl Method {
+    /// The name in metadata.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::Mode => "mode",
+        }
+    }
 }

@@ -13,7 +13,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub(crate) use self::cells::{Create, Export, Import, Info, Order, Schema, Write};
-pub(crate) use self::folders::{Copy, Group, Ls, Overviews, Serve};
+pub(crate) use self::folders::{Copy, Group, Ls, Method, Overviews, Serve};
 pub(crate) use self::upkeep::{Consolidate, Delete, Evolve, Index, Meta, Mode, Vacuum, Verify};
 use crate::formats::{ImportFormat, Input, Output, endings};
 use crate::lists::{split, split_names};

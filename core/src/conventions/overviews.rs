@@ -1,5 +1,8 @@
 //! Hyperslab's overviews: smaller copies of a dense array, which its metadata lists as
-//! `[{"factor": 4, "path": "../name.4"}]`. A coordinate divided by the factor, rounded down, is the coordinate there.
+//! `[{"factor": 4, "factors": [1, 4, 4], "path": "../name.4"}]`. A coordinate divided by the factor of its axis, rounded
+//! down, is the coordinate there. Without `factors`, `factor` is that of all axes.
+
+use serde_json::Value;
 
 use super::driver::Scope;
 use super::members::resolve;
@@ -25,37 +28,40 @@ pub(super) fn add(scope: &Scope<'_>, path: &str, array: Array<'_>, dataset: &mut
     let mut levels = vec![Level {
         path: path.to_owned(),
         factors: vec![1.0; finest.len()],
-        shape: finest,
+        shape: finest.clone(),
         geotransform: None,
     }];
     for entry in listed.iter().take(LEVELS_MAX) {
-        let factor = entry
-            .get("factor")
-            .and_then(serde_json::Value::as_u64)
-            .filter(|f| *f > 1);
         let at = entry.get("path").and_then(|p| resolve(path, p.as_str()?));
-        let (Some(factor), Some(at)) = (factor, at) else {
+        let (Some(factors), Some(at)) = (factors_of(entry, finest.len()), at) else {
             scope.note_at(path, "an entry of 'overviews' has no factor or no path and was ignored");
             continue;
         };
         let found = scope.object(&at).and_then(Object::array);
         let shape = match (found, scope.why_missing(&at)) {
             (Some(overview), _) => parts::axes(overview).iter().map(|a| a.length).collect(),
-            (None, Some(_)) if scope.is_outside(&at) => expected_shape(array, factor),
+            (None, Some(_)) if scope.is_outside(&at) => expected_shape(array, &factors),
             (None, Some(why)) => {
-                scope.note_at(path, &format!("the overview of factor {factor} was left out: {why}"));
+                let factors: Vec<String> = factors.iter().map(u64::to_string).collect();
+                let factors = factors.join(", ");
+                scope.note_at(
+                    path,
+                    &format!("the overview '{at}' of factors {factors} was left out: {why}"),
+                );
                 None
             }
             (None, None) => None,
         };
-        levels.extend(shape.map(|shape: Vec<u64>| level(at, factor, shape)));
+        let factors = factors.iter().map(|f| *f as f64).collect();
+        levels.extend(shape.map(|shape: Vec<u64>| Level {
+            path: at,
+            factors,
+            shape,
+            geotransform: None,
+        }));
     }
-    levels.sort_by(|a, b| {
-        a.factors
-            .first()
-            .partial_cmp(&b.factors.first())
-            .unwrap_or(std::cmp::Ordering::Equal)
-    });
+    let size = |level: &Level| level.factors.iter().product::<f64>();
+    levels.sort_by(|a, b| size(a).total_cmp(&size(b)));
     if levels.len() > 1 {
         dataset.levels = levels;
         if dataset.application == Application::Bare {
@@ -64,23 +70,24 @@ pub(super) fn add(scope: &Scope<'_>, path: &str, array: Array<'_>, dataset: &mut
     }
 }
 
-fn level(path: String, factor: u64, shape: Vec<u64>) -> Level {
-    Level {
-        path,
-        factors: vec![factor as f64; shape.len()],
-        shape,
-        geotransform: None,
-    }
+/// The factor of each axis: above 0, and above 1 for one of them.
+fn factors_of(entry: &Value, axes: usize) -> Option<Vec<u64>> {
+    let listed = entry.get("factors").and_then(Value::as_array);
+    let factors: Vec<u64> = match listed {
+        Some(list) => list.iter().map(Value::as_u64).collect::<Option<_>>()?,
+        None => vec![entry.get("factor")?.as_u64()?; axes],
+    };
+    let shrinks = factors.iter().all(|f| *f > 0) && factors.iter().any(|f| *f > 1);
+    (shrinks && factors.len() == axes).then_some(factors)
 }
 
-/// The shape of an overview that cannot be opened: coordinates are divided by the factor.
-fn expected_shape(array: Array<'_>, factor: u64) -> Option<Vec<u64>> {
+/// The shape of an overview that cannot be opened: coordinates are divided by the factors.
+fn expected_shape(array: Array<'_>, factors: &[u64]) -> Option<Vec<u64>> {
     let axes = parts::axes(array);
-    let factor = i128::from(factor);
-    let length = |axis: &super::model::Axis| {
-        let first = i128::from(axis.first?);
+    let length = |(axis, factor): (&super::model::Axis, &u64)| {
+        let (first, factor) = (i128::from(axis.first?), i128::from(*factor));
         let last = first + i128::from(axis.length?) - 1;
         u64::try_from(last.div_euclid(factor) - first.div_euclid(factor) + 1).ok()
     };
-    axes.iter().map(length).collect()
+    axes.iter().zip(factors).map(length).collect()
 }

@@ -99,9 +99,10 @@ pub(super) fn metadata_files(metadata: &BTreeMap<String, MetaValue>) -> Vec<(Str
     file_names(&keys).into_iter().zip(metadata.values()).collect()
 }
 
-/// The overviews of an array by factor, with their paths in the store. `hyperslab overviews` lists them in the metadata.
+/// The overviews of an array, finest first: a name from their factors, such as `4` or `1x4x4`, and their paths in the
+/// store. `hyperslab overviews` lists them in the metadata.
 /// Those outside of the folder of the array and of `source`, the path of the view, are not shown: nobody asked for them.
-pub(super) fn overviews(metadata: &BTreeMap<String, MetaValue>, array: &str, source: &str) -> Vec<(u64, String)> {
+pub(super) fn overviews(metadata: &BTreeMap<String, MetaValue>, array: &str, source: &str) -> Vec<(String, String)> {
     let parent = array
         .trim_matches('/')
         .rsplit_once('/')
@@ -111,7 +112,7 @@ pub(super) fn overviews(metadata: &BTreeMap<String, MetaValue>, array: &str, sou
         .and_then(|v| serde_json::from_slice(&v.data).ok());
     let list: Vec<Value> = list.unwrap_or_default();
     let one = |entry: &Value| {
-        let factor = entry.get("factor")?.as_u64()?;
+        let factors = factors(entry)?;
         let (mut folders, path) = (array.trim_matches('/'), entry.get("path")?.as_str()?);
         let mut rest = path;
         while let Some(below) = rest.strip_prefix("../") {
@@ -119,12 +120,29 @@ pub(super) fn overviews(metadata: &BTreeMap<String, MetaValue>, array: &str, sou
             rest = below;
         }
         let path = path_within("/", &format!("/{folders}/{rest}"))?;
-        (is_below(&path, parent) || is_below(&path, source)).then_some((factor, path))
+        (is_below(&path, parent) || is_below(&path, source)).then_some((factors, path))
     };
-    let mut found: Vec<(u64, String)> = list.iter().filter_map(one).collect();
-    found.sort_unstable();
-    found.dedup_by_key(|(factor, _)| *factor);
-    found
+    let mut found: Vec<(Vec<u64>, String)> = list.iter().filter_map(one).collect();
+    let size = |factors: &[u64]| factors.iter().fold(1, |n: u64, f| n.saturating_mul(*f));
+    found.sort_by(|(a, _), (b, _)| size(a).cmp(&size(b)).then(a.cmp(b)));
+    found.dedup_by(|(a, _), (b, _)| a == b);
+    let name = |factors: Vec<u64>| factors.iter().map(u64::to_string).collect::<Vec<_>>().join("x");
+    found.into_iter().map(|(factors, path)| (name(factors), path)).collect()
+}
+
+/// The factors of an overview: one that holds for all axes, or one for each axis.
+fn factors(entry: &Value) -> Option<Vec<u64>> {
+    let listed = entry.get("factors").and_then(Value::as_array);
+    let listed: Vec<u64> = listed
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_u64)
+        .take(64)
+        .collect();
+    match listed.first() {
+        Some(first) if listed.iter().any(|f| f != first) => Some(listed),
+        _ => Some(vec![entry.get("factor")?.as_u64()?]),
+    }
 }
 
 /// The name of a fragment's file: the time or period of its writes, and its own random part.

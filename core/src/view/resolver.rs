@@ -227,7 +227,7 @@ impl View {
             }
             ViewPath::Overviews => {
                 let found = listed::overviews(&array.metadata().await?, array.path(), &self.source.path).into_iter();
-                return Ok(found.map(|(factor, _)| DirEntry::dir(factor.to_string())).collect());
+                return Ok(found.map(|(factor, _)| DirEntry::dir(factor)).collect());
             }
             place => tree::list(array, place, now)?,
         };
@@ -319,7 +319,7 @@ impl View {
         };
         if let (true, ["overview", factor, rest @ ..]) = (now, parts) {
             let overviews = listed::overviews(&array.array.metadata().await?, array.array.path(), &self.source.path);
-            let found = overviews.into_iter().find(|(f, _)| f.to_string() == *factor);
+            let found = overviews.into_iter().find(|(name, _)| name == *factor);
             let Some((_, path)) = found else { return Ok(None) };
             let window = self.seen().window;
             return match &*self.object(&path, window).await? {
