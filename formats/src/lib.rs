@@ -11,6 +11,8 @@
 mod bioimg;
 #[cfg(feature = "hdf5")]
 mod cf;
+#[cfg(feature = "hdf5")]
+mod codecs;
 mod format;
 mod guard;
 #[cfg(feature = "hdf5")]

@@ -11,7 +11,7 @@ mod common;
 use common::{all, array, cells, open, texts, value};
 use hyperslab::metadata::MetaValue;
 use hyperslab::{CellCount, Datatype};
-use hyperslab_formats::{Format, Options};
+use hyperslab_formats::{Format, Length, Options};
 
 #[test]
 fn datasets_are_arrays_over_numbered_axes() {
@@ -70,10 +70,10 @@ fn what_has_no_counterpart_is_named() {
     assert!(notes.contains("'link' is left out: references"), "{notes}");
 }
 
-/// The reader does not know LZF, the filter of h5py.
+/// The reader does not know bzip2.
 #[test]
 fn datasets_with_unknown_filters_are_left_out() {
-    let mut source = open("lzf.h5", Format::Hdf5);
+    let mut source = open("unknown.h5", Format::Hdf5);
     assert_eq!(*cells(source.as_mut(), "plain").values::<i32>().unwrap(), [0, 1, 2, 3]);
     assert_eq!(source.plan().arrays.len(), 1);
     let note = source
@@ -83,10 +83,59 @@ fn datasets_with_unknown_filters_are_left_out() {
         .find(|n| n.contains("'packed' is left out"))
         .unwrap();
     assert!(
-        note.contains("filter id 32000") && note.contains("h5repack -f NONE IN OUT"),
+        note.contains("filter id 307") && note.contains("h5repack -f NONE IN OUT"),
         "{note}"
     );
-    let error = hyperslab_formats::open(&common::file("only_lzf.h5"), Format::Hdf5, &Options::default());
+    let error = hyperslab_formats::open(&common::file("only_unknown.h5"), Format::Hdf5, &Options::default());
     let why = format!("{:#}", error.err().unwrap());
     assert!(why.contains("nothing in the file can be imported"), "{why}");
+}
+
+#[test]
+fn filters_of_other_libraries_are_known() {
+    let mut source = open("filters.h5", Format::Hdf5);
+    assert_eq!(source.plan().arrays.len(), 18, "{:?}", source.plan().notes);
+    let grid: Vec<i32> = (0..600).map(|n| n / 7).collect();
+    let paths: Vec<String> = source.plan().arrays.iter().map(|a| a.path.clone()).collect();
+    for path in &paths {
+        let column = cells(source.as_mut(), path);
+        match path.as_str() {
+            "blosc_noise" => assert_eq!(
+                column.values::<i64>().unwrap()[..2],
+                [508_082_495, 549_564_284],
+                "{path}"
+            ),
+            "blosc2_zeros" => assert_eq!(*column.values::<f64>().unwrap(), vec![0.0; 3000], "{path}"),
+            _ => assert_eq!(*column.values::<i32>().unwrap(), grid, "{path}"),
+        }
+    }
+}
+
+#[test]
+fn links_that_lead_nowhere_are_named() {
+    for name in ["links_old.h5", "links_new.h5"] {
+        let mut source = open(name, Format::Hdf5);
+        let notes = source.plan().notes.join("\n");
+        for wanted in [
+            "'virtual' is left out: it is a virtual dataset",
+            "the link 'gone' is left out: it leads to '/nowhere', which is not in the file",
+            "the link 'many/outside' is left out: it leads to '/x' of the file 'other.h5'",
+            "the axis 'dim_0' has length 0: its arrays have no cells",
+            "the values of '__x' become the attribute '%5F_x'",
+        ] {
+            assert!(notes.contains(wanted), "{name}: {wanted}: {notes}");
+        }
+        assert_eq!(*cells(source.as_mut(), "again").values::<i32>().unwrap(), [0, 1, 2, 3]);
+        assert_eq!(cells(source.as_mut(), "many/11").len(), 1);
+        assert!(source.plan().arrays.iter().all(|a| a.schema.check().is_ok()), "{name}");
+        assert_eq!(array(source.as_ref(), "none").length, Length::Box(vec![0, 3]));
+        let reserved = array(source.as_ref(), "%5F_x").metadata.clone();
+        assert_eq!(value(&reserved, "__tiledb_attr.%5F_x.unit"), MetaValue::text("m"));
+        // TileDB fills with this number anyway, so that only the metadata says that it means something.
+        let low = &array(source.as_ref(), "low").metadata;
+        assert_eq!(
+            value(low, "__tiledb_attr.low._FillValue").data,
+            (-32768_i16).to_le_bytes()
+        );
+    }
 }

@@ -1,9 +1,10 @@
 """Compares imports of HDF5 files with h5py, cell by cell and attribute by attribute: `PROGRAM FOLDER`.
 
-Needs h5py and tiledb.
+Needs h5py, hdf5plugin and tiledb.
 """
 
 import h5py
+import hdf5plugin  # noqa: F401, the filters of h5py
 import numpy as np
 import tiledb
 

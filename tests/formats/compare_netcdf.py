@@ -61,10 +61,12 @@ def compare_variable(uri, name, variable):
     stored = {k.removeprefix(prefix): v for k, v in metadata(uri).items() if k.startswith(prefix)}
     attributes = {**variable.attrs, **{k: v for k, v in variable.encoding.items() if k in ENCODED}}
     declared = attributes.pop("_FillValue", None)
+    # It is kept if it is what TileDB fills with anyway.
+    kept = stored.pop("_FillValue", declared)
     if declared is not None and variable.dtype.kind in "iuf":
         same = np.array_equal(np.asarray(fill).ravel(), np.asarray(declared).ravel(), equal_nan=variable.dtype.kind == "f")
-        if not same:
-            raise Differs(f"{name}: the fill value is {fill}, not {declared}")
+        if not same or not np.array_equal(kept, declared, equal_nan=variable.dtype.kind == "f"):
+            raise Differs(f"{name}: the fill value is {fill} or {kept}, not {declared}")
     check_all(name, attributes, stored)
 
 

@@ -1,14 +1,18 @@
 """Writes the small files of the tests of `formats/`: `samples.py FOLDER`.
 
-Needs netCDF4, h5py and anndata. The files are part of the repository; run this again only to change them.
+Needs netCDF4, h5py, hdf5plugin and zarr 3. The files are part of the repository; run this again only to change them.
 """
 
 import os
 import sys
 
 import h5py
+import hdf5plugin
 import netCDF4
+import numcodecs
 import numpy as np
+import zarr
+import zarr.codecs
 
 
 def climate(path, kind):
@@ -71,13 +75,98 @@ def plain(path):
         file.create_dataset("link", data=np.array([file["grid"].ref], dtype=h5py.ref_dtype))
 
 
-def lzf(path, names):
-    """HDF5 with LZF, a filter that only h5py knows."""
+def filters(path):
+    """HDF5 with filters that are not part of its library."""
+    values = np.arange(600, dtype="i4").reshape(20, 30) // 7
+    blosc = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
+    kinds = {"lzf": {"compression": "lzf"}, "zstd": hdf5plugin.Zstd(), "lz4": hdf5plugin.LZ4()}
+    kinds |= {f"blosc_{name}": hdf5plugin.Blosc(cname=name, shuffle=hdf5plugin.Blosc.SHUFFLE) for name in blosc}
+    kinds["blosc_bits"] = hdf5plugin.Blosc(cname="lz4", shuffle=hdf5plugin.Blosc.BITSHUFFLE)
+    kinds["blosc_plain"] = hdf5plugin.Blosc(cname="zstd", shuffle=hdf5plugin.Blosc.NOSHUFFLE)
+    kinds |= {f"blosc2_{name}": hdf5plugin.Blosc2(cname=name) for name in ("blosclz", "lz4", "zlib", "zstd")}
+    kinds["blosc2_bits"] = hdf5plugin.Blosc2(cname="lz4", filters=hdf5plugin.Blosc2.BITSHUFFLE)
+    with h5py.File(path, "w") as file:
+        for name, options in kinds.items():
+            file.create_dataset(name, data=values, chunks=(20, 30), **options)
+        file.create_dataset("blosc_noise", data=np.random.default_rng(1).integers(0, 2**30, 300), chunks=(300,), **kinds["blosc_lz4"])
+        file.create_dataset("blosc2_zeros", data=np.zeros(3000), chunks=(3000,), **kinds["blosc2_zstd"])
+
+
+def unknown(path, names):
+    """HDF5 with bzip2, a filter that the reader does not know."""
     with h5py.File(path, "w") as file:
         if "plain" in names:
             file.create_dataset("plain", data=np.arange(4, dtype="i4"))
-        # Cells that LZF makes smaller; others are stored as they are.
-        file.create_dataset("packed", data=np.ones(64, dtype="i4"), chunks=(64,), compression="lzf")
+        # Cells that bzip2 makes smaller; others are stored as they are.
+        file.create_dataset("packed", data=np.ones(64, dtype="i4"), chunks=(64,), **hdf5plugin.BZip2())
+
+
+def links(path, version):
+    """Links that lead out of a file or nowhere, virtual datasets, empty axes and reserved names."""
+    with h5py.File(path, "w", libver=version) as file:
+        file.create_dataset("here", data=np.arange(4, dtype="i4"))
+        layout = h5py.VirtualLayout((4,), "i8")
+        layout[:] = h5py.VirtualSource("other.h5", "x", (4,))
+        file.create_virtual_dataset("virtual", layout)
+        file["again"] = h5py.SoftLink("/here")
+        file["gone"] = h5py.SoftLink("/nowhere")
+        for n in range(12):
+            file.create_dataset(f"many/{n}", data=n)
+        file["many/outside"] = h5py.ExternalLink("other.h5", "/x")
+        file.create_dataset("none", (0, 3), "f4")
+        file.create_dataset("__x", data=np.array([1, 2], "u1")).attrs["unit"] = "m"
+        file.create_dataset("low", data=np.array([5, -32768], "i2")).attrs["_FillValue"] = np.int16(-32768)
+
+
+def zarr_store(path, version):
+    """A Zarr store with each type, codec and order of axes that the reader knows."""
+    root = zarr.open_group(path, mode="w", zarr_format=version, attributes={"title": "A sample"})
+    forecast = root.create_group("forecast", attributes={"model": "none"})
+
+    def add(group, name, values, chunks=None, dims=None, packed="zstd", fill=None, attributes=None, **options):
+        values = np.asarray(values)
+        attributes = dict(attributes or {})
+        if version == 2:
+            ids = {"zstd": numcodecs.Zstd(), "gzip": numcodecs.GZip(), "blosc": numcodecs.Blosc(cname="lz4"), "none": None}
+            ids |= {"zlib": numcodecs.Zlib(), "lz4": numcodecs.LZ4(), "bz2": numcodecs.BZ2()}
+            options["compressors"] = ids[packed]
+            if dims:
+                attributes["_ARRAY_DIMENSIONS"] = list(dims)
+        else:
+            ids = {"zstd": zarr.codecs.ZstdCodec(), "gzip": zarr.codecs.GzipCodec(), "blosc": zarr.codecs.BloscCodec(cname="lz4")}
+            options.setdefault("compressors", [ids.get(packed, ids["zstd"])])
+            options["dimension_names"] = dims
+        array = group.create_array(
+            name, shape=values.shape, dtype=options.pop("dtype", values.dtype), chunks=chunks or values.shape or (),
+            fill_value=fill, attributes=attributes, **options)
+        array[...] = values
+        return array
+
+    grid = np.arange(60, dtype="i2").reshape(3, 4, 5)
+    grid[1, 2, 3] = -999
+    missing = {} if version == 2 else {"_FillValue": -999}
+    add(root, "t2m", grid, (2, 3, 5), ("time", "lat", "lon"), "blosc", -999,
+        {"units": "K", "scale_factor": 0.01, "add_offset": 273.15, "valid_range": [0, 100], **missing})
+    add(root, "lat", np.array([-45, -15, 15, 45], "f4"), (3,), ("lat",))
+    add(root, "scalar", np.int32(7))
+    add(root, "big", np.arange(6, dtype=">i4"), packed="gzip")
+    add(root, "truth", np.array([True, False, True]))
+    add(root, "half", np.array([0.5, -2], "f2"))
+    add(root, "complex", np.array([1 + 2j, 3 - 4j], "c8"))
+    add(forecast, "columns", np.arange(6, dtype="u2").reshape(2, 3), packed="zlib", **(
+        {"order": "F"} if version == 2 else {"filters": [zarr.codecs.TransposeCodec(order=(1, 0))]}))
+    gaps = forecast.create_array("gaps", shape=(6,), dtype="f8", chunks=(2,), fill_value=9.5, compressors=None)
+    gaps[2:4] = [1, 2]
+    add(root, "words", np.array(["α", "", "long enough"], object), dtype=str if version == 3 else "str", fill="")
+    add(root, "fixed", np.array(["é", "abc"], "U3"))
+    add(root, "bytes", np.array([b"ab", b"abc"], "S3"))
+    if version == 2:
+        add(root, "dates", np.array(["2020-01-01", "NaT"], "M8[D]"), packed="lz4")
+        add(root, "packed", np.arange(100, dtype="i8"), packed="bz2")
+    else:
+        add(root, "shards", np.arange(48, dtype="i4").reshape(6, 8), (2, 2), shards=(4, 4),
+            compressors=[zarr.codecs.GzipCodec(), zarr.codecs.Crc32cCodec()])
+    zarr.consolidate_metadata(path, zarr_format=version)
 
 
 if __name__ == "__main__":
@@ -85,5 +174,10 @@ if __name__ == "__main__":
     climate(os.path.join(folder, "climate3.nc"), "NETCDF3_64BIT_OFFSET")
     climate(os.path.join(folder, "climate4.nc"), "NETCDF4")
     plain(os.path.join(folder, "plain.h5"))
-    lzf(os.path.join(folder, "lzf.h5"), ["plain", "packed"])
-    lzf(os.path.join(folder, "only_lzf.h5"), ["packed"])
+    filters(os.path.join(folder, "filters.h5"))
+    unknown(os.path.join(folder, "unknown.h5"), ["plain", "packed"])
+    unknown(os.path.join(folder, "only_unknown.h5"), ["packed"])
+    links(os.path.join(folder, "links_old.h5"), "earliest")
+    links(os.path.join(folder, "links_new.h5"), "latest")
+    zarr_store(os.path.join(folder, "sample2.zarr"), 2)
+    zarr_store(os.path.join(folder, "sample3.zarr"), 3)

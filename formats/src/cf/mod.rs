@@ -26,7 +26,7 @@ use crate::{Options, Plan, Source};
 /// The groups and variables of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Dataset {
-    /// The groups, each before the groups within it. The first is the root, with the path "".
+    /// The groups, each before the groups within it. The first is the root, with the path "". None for a single array.
     pub(crate) groups: Vec<Group>,
     /// The variables.
     pub(crate) variables: Vec<Variable>,

@@ -25,6 +25,14 @@ pub(super) fn folder(name: &str) -> String {
     if out.is_empty() { "%".to_owned() } else { out }
 }
 
+/// A name for an attribute: TileDB reserves names that start with two underscores.
+pub(super) fn attribute(name: &str) -> String {
+    match name.strip_prefix("__") {
+        Some(rest) => format!("%5F_{rest}"),
+        None => name.to_owned(),
+    }
+}
+
 /// A path whose parts can be folders.
 pub(super) fn path(path: &str) -> String {
     let parts = path.split('/').filter(|part| !part.is_empty()).map(folder);
@@ -66,6 +74,12 @@ mod tests {
         assert_eq!(path("/a//__b/"), "a/%5F_b");
         assert_eq!(member("", "x"), "x");
         assert_eq!(member("a/b", "x"), "a/b/x");
+    }
+
+    #[test]
+    fn attributes_start_with_one_underscore_at_most() {
+        assert_eq!(attribute("__x"), "%5F_x");
+        assert_eq!(attribute("_x_"), "_x_");
     }
 
     #[test]

@@ -35,7 +35,11 @@ pub(super) fn plan(dataset: &Dataset, unpacks: &[Option<Unpack>]) -> Result<Plan
         arrays: arrays.collect::<Result<_>>()?,
         notes: dataset.notes.clone(),
     };
+    if let ([], [only]) = (plan.groups.as_slice(), plan.arrays.as_mut_slice()) {
+        only.path.clear();
+    }
     plan.notes.extend(growing(dataset));
+    plan.notes.extend(empty(dataset));
     plan.notes.extend(renamed(dataset));
     Ok(plan)
 }
@@ -59,16 +63,44 @@ fn growing(dataset: &Dataset) -> Vec<String> {
     seen.iter().map(note).collect()
 }
 
-/// A note for each variable whose array has another name.
+/// A note for each axis of length 0.
+fn empty(dataset: &Dataset) -> Vec<String> {
+    let axes = dataset.variables.iter().flat_map(|v| &v.axes);
+    let mut names: Vec<&str> = axes.filter(|a| a.length == 0).map(|a| a.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let note = |name: &str| {
+        format!(
+            "the axis '{name}' has length 0: its arrays have no cells, but room for one along it, because no domain of \
+             TileDB is empty"
+        )
+    };
+    names.into_iter().map(note).collect()
+}
+
+/// A note for each variable whose array has another name, and for each attribute.
 fn renamed(dataset: &Dataset) -> Vec<String> {
-    let changed = dataset.variables.iter().filter(|v| names::folder(&v.name) != v.name);
-    changed
-        .map(|v| {
-            let folder = names::folder(&v.name);
-            let name = &v.name;
-            format!("the variable '{name}' becomes the array '{folder}', because '{name}' cannot name a folder")
-        })
-        .collect()
+    let mut notes = Vec::new();
+    for variable in &dataset.variables {
+        let name = &variable.name;
+        let folder = names::folder(name);
+        if folder != *name {
+            notes.push(format!(
+                "the variable '{name}' becomes the array '{folder}', because '{name}' cannot name a folder"
+            ));
+        }
+        for field in &variable.fields {
+            let name = field.name.as_deref().unwrap_or(name);
+            let attribute = names::attribute(name);
+            if attribute != name {
+                notes.push(format!(
+                    "the values of '{name}' become the attribute '{attribute}', because TileDB reserves names that start \
+                     with two underscores"
+                ));
+            }
+        }
+    }
+    notes
 }
 
 fn array(variable: &Variable, unpack: Option<&Unpack>) -> Result<NewArray> {
@@ -76,12 +108,8 @@ fn array(variable: &Variable, unpack: Option<&Unpack>) -> Result<NewArray> {
     let axes = names::distinct(&axes);
     let is_axis = |name: &str| axes.iter().any(|axis| axis == name);
     let named = |field: &Field| {
-        let name = field.name.as_deref().unwrap_or(&variable.name);
-        if is_axis(name) {
-            format!("{name}.data")
-        } else {
-            name.to_owned()
-        }
+        let name = names::attribute(field.name.as_deref().unwrap_or(&variable.name));
+        if is_axis(&name) { format!("{name}.data") } else { name }
     };
     let attributes = variable
         .fields
@@ -103,7 +131,7 @@ fn array(variable: &Variable, unpack: Option<&Unpack>) -> Result<NewArray> {
     };
     let stored = unpack.map(|u| u.attributes(&variable.attributes));
     let mut metadata = entries(&prefix, stored.as_ref().unwrap_or(&variable.attributes));
-    if fill_of(variable).is_some() || unpack.is_some() {
+    if unpack.is_some() || fill_of(variable).is_some_and(|fill| !is_default(variable, &fill)) {
         metadata.retain(|e| e.key.strip_prefix(&prefix) != Some(FILL));
     }
     let lengths = variable.axes.iter().map(|a| a.length);
@@ -161,6 +189,14 @@ fn fill_of(variable: &Variable) -> Option<Vec<u8>> {
         integer => Scalar::from_i128(integer, number.as_i128()?)?,
     };
     Some(fill.to_le_bytes())
+}
+
+/// Whether a fill value of numbers is the one that TileDB takes anyway. It says nothing then, so that the metadata must.
+fn is_default(variable: &Variable, fill: &[u8]) -> bool {
+    let [field] = variable.fields.as_slice() else {
+        return false;
+    };
+    !field.datatype.is_bytes() && Attribute::new("", field.datatype, field.cell).fill == fill
 }
 
 fn enumerations(variable: &Variable, named: &impl Fn(&Field) -> String) -> Vec<Enumeration> {

@@ -4,6 +4,7 @@ mod attributes;
 mod decode;
 mod elements;
 mod filters;
+mod links;
 mod scales;
 mod tree;
 mod types;
