@@ -17,11 +17,13 @@ pub enum Format {
     Tiff,
     /// NIfTI-1 and NIfTI-2, also with gzip.
     Nifti,
+    /// Zarr of version 2 or 3: a folder, on the local disk or at an address.
+    Zarr,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 4] = [Self::NetCdf, Self::Hdf5, Self::Tiff, Self::Nifti];
+    pub const ALL: [Self; 5] = [Self::NetCdf, Self::Hdf5, Self::Tiff, Self::Nifti, Self::Zarr];
 
     /// The extensions of its files, without the dot. The first is its name on the command line.
     pub fn extensions(self) -> &'static [&'static str] {
@@ -30,6 +32,7 @@ impl Format {
             Self::Hdf5 => &["h5", "hdf5", "hdf", "he5", "mnc"],
             Self::Tiff => &["tif", "tiff", "gtiff", "geotiff"],
             Self::Nifti => &["nii", "nifti"],
+            Self::Zarr => &["zarr"],
         }
     }
 
@@ -40,6 +43,7 @@ impl Format {
             Self::Hdf5 => "HDF5",
             Self::Tiff => "TIFF",
             Self::Nifti => "NIfTI",
+            Self::Zarr => "Zarr",
         }
     }
 
@@ -59,6 +63,21 @@ impl Format {
         found.map(|(_, format)| *format)
     }
 
+    /// The format of a folder of the local disk, by the files in it.
+    pub fn of_folder(folder: &Path) -> Option<Self> {
+        #[cfg(feature = "zarr")]
+        if crate::zarr::is_store(folder) {
+            return Some(Self::Zarr);
+        }
+        let _ = folder;
+        None
+    }
+
+    /// Whether its files may be at an address, such as `https://example.org/a.zarr`.
+    pub fn is_remote(self) -> bool {
+        self == Self::Zarr
+    }
+
     /// Opens a file of this format.
     pub(crate) fn open(self, path: &Path, options: &Options) -> Result<Box<dyn Source>> {
         let _ = (path, options);
@@ -71,7 +90,9 @@ impl Format {
             Self::NetCdf => crate::netcdf::open(path, options),
             #[cfg(feature = "hdf5")]
             Self::Hdf5 => crate::hdf5::open(path, options),
-            #[cfg(not(all(feature = "netcdf", feature = "nifti", feature = "tiff")))]
+            #[cfg(feature = "zarr")]
+            Self::Zarr => crate::zarr::open(path, options),
+            #[cfg(not(all(feature = "netcdf", feature = "nifti", feature = "tiff", feature = "zarr")))]
             other => anyhow::bail!(
                 "this build of hyperslab does not read {} files; build it with its default features",
                 other.title()

@@ -9,9 +9,9 @@
 
 #[cfg(any(feature = "nifti", feature = "tiff"))]
 mod bioimg;
-#[cfg(feature = "hdf5")]
+#[cfg(any(feature = "hdf5", feature = "zarr"))]
 mod cf;
-#[cfg(feature = "hdf5")]
+#[cfg(any(feature = "hdf5", feature = "zarr"))]
 mod codecs;
 mod format;
 mod guard;
@@ -27,11 +27,13 @@ mod nifti;
 #[cfg(feature = "tiff")]
 mod pam;
 mod plan;
-#[cfg(feature = "hdf5")]
+#[cfg(any(feature = "hdf5", feature = "zarr"))]
 mod text;
 #[cfg(feature = "tiff")]
 mod tiff;
 pub mod tiles;
+#[cfg(feature = "zarr")]
+mod zarr;
 
 use std::path::Path;
 
@@ -87,7 +89,7 @@ pub trait Source: Send {
     fn read_rows(&mut self, array: usize, rows: usize) -> Result<Option<Vec<(String, Column)>>>;
 }
 
-/// Opens a file for import.
+/// Opens a file for import. The path of a Zarr store may be an address, such as `https://example.org/a.zarr`.
 ///
 /// # Errors
 /// The file cannot be read, or this build does not read its format.

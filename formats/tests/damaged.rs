@@ -51,3 +51,51 @@ fn damaged_netcdf_files_end_in_errors() {
 fn damaged_hdf5_files_end_in_errors() {
     damage("plain.h5", Format::Hdf5);
 }
+
+/// Damages each file of a store in turn.
+#[cfg(feature = "zarr")]
+#[test]
+fn damaged_zarr_stores_end_in_errors() {
+    for name in ["sample2.zarr", "sample3.zarr"] {
+        let folder = tempfile::tempdir().unwrap();
+        let copy = folder.path().join(name);
+        let files = copied(&file(name), &copy);
+        assert!(read_all(&copy, Format::Zarr), "{name} cannot be read undamaged");
+        let mut refused = 0;
+        for path in &files {
+            let whole = std::fs::read(path).unwrap();
+            std::fs::write(path, &whole[..whole.len() / 2]).unwrap();
+            refused += usize::from(!read_all(&copy, Format::Zarr));
+            for n in 0..8 {
+                let mut flipped = whole.clone();
+                let at = whole.len() * n / 8;
+                flipped[at] ^= 1 << n;
+                std::fs::write(path, &flipped).unwrap();
+                read_all(&copy, Format::Zarr);
+            }
+            std::fs::write(path, &whole).unwrap();
+        }
+        assert!(
+            refused > files.len() / 3,
+            "{name}: only {refused} of {} cut files were refused",
+            files.len()
+        );
+    }
+}
+
+/// Copies a folder. Returns the new files.
+fn copied(from: &std::path::Path, to: &std::path::Path) -> Vec<std::path::PathBuf> {
+    std::fs::create_dir_all(to).unwrap();
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            files.extend(copied(&entry.path(), &target));
+        } else {
+            std::fs::copy(entry.path(), &target).unwrap();
+            files.push(target);
+        }
+    }
+    files
+}
