@@ -93,8 +93,11 @@ pub(crate) async fn import(env: &Env, args: &Import) -> Result<()> {
         .await
 }
 
-/// The format that the first bytes of a file have, if its extension tells nothing.
+/// The format that the first bytes of a file have, or that the files of a folder have, if its extension tells nothing.
 fn by_content(path: &str) -> Option<ImportFormat> {
+    if let Some(format) = hyperslab_formats::Format::of_folder(path.as_ref()) {
+        return Some(ImportFormat::File(format));
+    }
     let mut head = Vec::new();
     File::open(path).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
     hyperslab_formats::Format::of_content(&head).map(ImportFormat::File)

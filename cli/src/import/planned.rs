@@ -72,7 +72,7 @@ pub(super) async fn import(env: &Env, args: &Import, format: Format) -> Result<(
 
 /// The file, or the files that are joined along an axis.
 fn opened(args: &Import, format: Format, options: &Options) -> Result<Box<dyn Source>> {
-    if args.input() == "-" || args.input().contains("://") {
+    if args.input() == "-" || (args.input().contains("://") && !format.is_remote()) {
         let why = format!(
             "{} files are read from the local disk only; save it to a file first",
             format.title()
