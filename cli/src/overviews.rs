@@ -1,6 +1,6 @@
-//! `overviews`: smaller copies of a dense array, which viewers read to show the whole array.
+//! `overviews`: smaller versions of a dense array, which viewers read to show the whole array.
 //!
-//! Coordinate `c` of the array belongs to coordinate `c / factor` of a copy, rounded down. A cell of a copy is the mean
+//! Coordinate `c` of the array belongs to coordinate `c / factor` of an overview, rounded down. A cell of an overview is the mean
 //! of those cells that have a value, rounded to the attribute's type, or the most frequent value if values name classes.
 //! Nulls, NaN, the fill value and values that the metadata declares as "no data" do not count.
 
@@ -35,7 +35,7 @@ use crate::progress::Progress;
 use crate::store::{Env, Place, seed};
 use crate::{show, time_args};
 
-/// The most bytes for the cells of all copies.
+/// The most bytes for the cells of all overviews.
 const COPIES_BYTES_MAX: u128 = 4 << 30;
 /// The most cells of the array that are in memory at a time.
 const BLOCK_CELLS_MAX: i128 = 1 << 28;
@@ -65,11 +65,11 @@ pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
     let stored = array.metadata().await?;
     let mut made = Vec::new();
     for (number, (level, place)) in (1..).zip(levels.iter_mut().zip(&places)) {
-        let copy = Copy {
-            schema: copy_schema(array.schema(), &fields, level, target.is_padded())?,
+        let new = NewOverview {
+            schema: overview_schema(array.schema(), &fields, level, target.is_padded())?,
             metadata: target.metadata(number, level, &dataset, &stored),
         };
-        let done = make(env, &array, copy, &fields, level, place).await;
+        let done = make(env, &array, new, &fields, level, place).await;
         done.with_context(|| left(&made, format!("cannot make {}", place.url)))?;
         made.push(place.url.clone());
     }
@@ -83,7 +83,7 @@ pub(crate) async fn overviews(env: &Env, args: &Overviews) -> Result<()> {
     Ok(())
 }
 
-/// The axes of the array, and its copies without cells, finest first.
+/// The axes of the array, and its overviews without cells, finest first.
 fn plan(array: &Array, dataset: &Dataset, args: &Overviews, url: &str) -> Result<(Vec<Axis>, Vec<Level>)> {
     let schema = array.schema();
     let asked: BTreeSet<(u64, Vec<u64>)> = args
@@ -100,7 +100,7 @@ fn plan(array: &Array, dataset: &Dataset, args: &Overviews, url: &str) -> Result
                 "--factors",
                 format!(
                     "'{}' has {} factors, but the array has {count} axes; give one factor for each axis, or a single one. \
-                     For several copies, repeat --factors",
+                     For several overviews, repeat --factors",
                     named(),
                     factors.len()
                 )
@@ -130,7 +130,7 @@ fn plan(array: &Array, dataset: &Dataset, args: &Overviews, url: &str) -> Result
     let levels = levels.with_context(|| {
         usage(
             "--factors",
-            "copies of the whole non-empty domain are too large; use larger factors",
+            "overviews of the whole non-empty domain are too large; use larger factors",
         )
     })?;
     Ok((axes, levels))
@@ -160,7 +160,7 @@ fn used(dataset: &Dataset, axis: usize, d: &Dimension, written: &ScalarRange) ->
     }
 }
 
-/// Returns an error if the copies are too large to compute in memory.
+/// Returns an error if the overviews are too large to compute in memory.
 fn fit(levels: &[Level], fields: &[Field]) -> Result<()> {
     let cell: usize = fields.iter().map(|f| f.attribute.datatype.size() + 1).sum();
     let cells = levels.iter().map(|level| level.count() as u128);
@@ -170,7 +170,7 @@ fn fit(levels: &[Level], fields: &[Field]) -> Result<()> {
         usage(
             "--factors",
             format!(
-                "copies of the whole non-empty domain need {} GiB of memory, but at most {} GiB are allowed; use larger \
+                "overviews of the whole non-empty domain need {} GiB of memory, but at most {} GiB are allowed; use larger \
                  factors",
                 all >> 30,
                 COPIES_BYTES_MAX >> 30
@@ -180,30 +180,37 @@ fn fit(levels: &[Level], fields: &[Field]) -> Result<()> {
     Ok(())
 }
 
-/// A copy to make.
-struct Copy {
+/// An overview to make.
+struct NewOverview {
     schema: Schema,
     metadata: Vec<hyperslab::metadata::Entry>,
 }
 
-/// Makes one copy.
-async fn make(env: &Env, array: &Array, copy: Copy, fields: &[Field], level: &mut Level, place: &Place) -> Result<()> {
+/// Makes one overview.
+async fn make(
+    env: &Env,
+    array: &Array,
+    new: NewOverview,
+    fields: &[Field],
+    level: &mut Level,
+    place: &Place,
+) -> Result<()> {
     let building = Building::start(place).await?;
-    let made = store(env, array, copy, fields, level, building.place()).await;
+    let made = store(env, array, new, fields, level, building.place()).await;
     building.end(made).await
 }
 
-/// An error message that also names the copies to remove before another try.
+/// An error message that also names the overviews to remove before another try.
 fn left(made: &[String], what: String) -> String {
     if made.is_empty() {
         what
     } else {
         let made = made.join(" and ");
-        format!("{what}, after {made} had been created; remove these copies before you try again")
+        format!("{what}, after {made} had been created; remove these overviews before you try again")
     }
 }
 
-/// Reads the array once, block by block, and fills the cells of all copies.
+/// Reads the array once, block by block, and fills the cells of all overviews.
 async fn gather(array: &Array, axes: &[Axis], fields: &[Field], levels: &mut [Level]) -> Result<()> {
     let schema = Arc::clone(array.schema());
     let names: Vec<String> = fields.iter().map(|f| f.attribute.name.clone()).collect();
@@ -214,7 +221,9 @@ async fn gather(array: &Array, axes: &[Axis], fields: &[Field], levels: &mut [Le
         lengths.fold(1, i128::saturating_mul) <= BLOCK_CELLS_MAX,
         usage(
             "--factors",
-            format!("one cell of a copy needs more than {BLOCK_CELLS_MAX} cells of the array; use smaller factors")
+            format!(
+                "one cell of an overview needs more than {BLOCK_CELLS_MAX} cells of the array; use smaller factors"
+            )
         )
     );
     let mut at: Vec<i128> = axes.iter().map(|axis| axis.lo).collect();
@@ -288,8 +297,8 @@ fn add_column<T: Number>(
     Ok(())
 }
 
-/// The schema of a copy, whose domain is padded to whole tiles if `padded`.
-fn copy_schema(schema: &Schema, fields: &[Field], level: &Level, padded: bool) -> Result<Schema> {
+/// The schema of an overview, whose domain is padded to whole tiles if `padded`.
+fn overview_schema(schema: &Schema, fields: &[Field], level: &Level, padded: bool) -> Result<Schema> {
     let mut schema = schema.clone();
     for ((d, low), length) in schema.dimensions.iter_mut().zip(&level.low).zip(&level.lengths) {
         let n = i128::try_from(*length)?;
@@ -308,12 +317,19 @@ fn copy_schema(schema: &Schema, fields: &[Field], level: &Level, padded: bool) -
     Ok(schema)
 }
 
-async fn store(env: &Env, array: &Array, copy: Copy, fields: &[Field], level: &mut Level, place: &Place) -> Result<()> {
+async fn store(
+    env: &Env,
+    array: &Array,
+    new: NewOverview,
+    fields: &[Field],
+    level: &mut Level,
+    place: &Place,
+) -> Result<()> {
     let mut enumerations = Vec::new();
     for name in fields.iter().filter_map(|f| f.attribute.enumeration.as_ref()) {
         enumerations.push((*array.enumeration(name).await?).clone());
     }
-    let region = copy.schema.dimensions.iter().zip(level.low.iter().zip(&level.lengths));
+    let region = new.schema.dimensions.iter().zip(level.low.iter().zip(&level.lengths));
     let region = region.map(|(d, (low, length))| {
         let value = |v| Scalar::from_i128(d.datatype, v).context("a coordinate does not fit");
         Ok(ScalarRange {
@@ -332,7 +348,7 @@ async fn store(env: &Env, array: &Array, copy: Copy, fields: &[Field], level: &m
         seed: seed()?,
         key: env.key.clone(),
     };
-    Array::create(&place.context, &place.path, &copy.schema, &enumerations, &options).await?;
+    Array::create(&place.context, &place.path, &new.schema, &enumerations, &options).await?;
     let made = env.open_at(place, Window::ALL).await?;
     let cells = Cells {
         region: Some(region),
@@ -347,8 +363,8 @@ async fn store(env: &Env, array: &Array, copy: Copy, fields: &[Field], level: &m
         })
     };
     made.write(cells, &options()?).await?;
-    if !copy.metadata.is_empty() {
-        made.write_metadata(&copy.metadata, &options()?).await?;
+    if !new.metadata.is_empty() {
+        made.write_metadata(&new.metadata, &options()?).await?;
     }
     Ok(())
 }

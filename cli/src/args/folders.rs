@@ -110,23 +110,23 @@ pub(crate) struct Copy {
 
 #[derive(Debug, Args)]
 pub(crate) struct Overviews {
-    /// Path or URL of the array. In the group of a GDAL raster or an image, the copies become its levels
+    /// Path or URL of a dense array, or of the group of a GDAL raster or a BioImaging image
     #[arg(value_name = "ARRAY|GROUP")]
     pub(crate) array: String,
-    /// Make a copy that shrinks axes by this factor, or by these factors, one for each axis, as in 1,4,4. A single factor
-    /// is for the axes x and y; for all axes if it is not known which those are. Repeat the option for several copies
-    #[arg(long, value_name = "N|N,N", default_values = ["4", "16"])]
+    /// Create an overview that is smaller by this factor along x and y (along all axes, if x and y are unknown), or by one
+    /// factor for each axis, as in 1,4,4. Repeat the option for more overviews [default: --factors 4 --factors 16]
+    #[arg(long, value_name = "N|N,N", default_values = ["4", "16"], hide_default_value = true)]
     pub(crate) factors: Vec<Factors>,
-    /// How cells become one: their mean, or their most frequent value [default: mode for booleans, enumerations and
+    /// Combine cells by their mean, or by their mode (most frequent value) [default: mode for booleans, enumerations and
     /// classes; mean otherwise]
     #[arg(long)]
     pub(crate) method: Option<Method>,
-    /// Print the copies and their factors as JSON
+    /// Print the overviews and their factors as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// The factors of one copy.
+/// The factors of one overview.
 #[derive(Debug, Clone)]
 pub(crate) struct Factors(pub(crate) Vec<u64>);
 
@@ -143,7 +143,7 @@ impl FromStr for Factors {
     }
 }
 
-/// How cells of an array become one cell of a copy.
+/// How cells of an array become one cell of an overview.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Method {
     Mean,

@@ -1,4 +1,4 @@
-//! The axes of the array, by how much copies shrink them, and the blocks in which the array is read.
+//! The axes of the array, by how much overviews shrink them, and the blocks in which the array is read.
 
 use hyperslab::schema::Dimension;
 use hyperslab::{Scalar, ScalarRange};
@@ -6,7 +6,7 @@ use hyperslab::{Scalar, ScalarRange};
 /// Cells of the array in a block.
 const BLOCK_CELLS: i128 = 1 << 25;
 
-/// The range of an axis that copies cover.
+/// The range of an axis that overviews cover.
 #[derive(Clone, Copy)]
 pub(super) struct Axis {
     pub(super) lo: i128,
@@ -17,7 +17,7 @@ pub(super) struct Axis {
 
 impl Axis {
     /// The axis of a dimension, of which `range` has data; `None` if it is not an integer. `factors` are those of the
-    /// copies along this axis.
+    /// overviews along this axis.
     pub(super) fn new(dimension: &Dimension, range: &ScalarRange, factors: &[u64]) -> Option<Self> {
         let extent = dimension.extent.as_ref().and_then(Scalar::as_i128).unwrap_or(1).max(1);
         let step = factors
@@ -36,7 +36,7 @@ impl Axis {
         self.hi - self.lo + 1
     }
 
-    /// The first coordinate of a copy, and its length.
+    /// The first coordinate of an overview, and its length.
     pub(super) fn shrunk(&self, factor: u64) -> (i128, i128) {
         let f = i128::from(factor);
         let first = self.lo.div_euclid(f);

@@ -1,4 +1,4 @@
-//! The attributes that copies hold, and how their values are combined.
+//! The attributes that overviews hold, and how their values are combined.
 
 use anyhow::{Result, ensure};
 use hyperslab::conventions::{Dataset, Variable};
@@ -8,7 +8,7 @@ use hyperslab::{CellCount, Datatype, with_type};
 use crate::args::Method;
 use crate::errors::usage;
 
-/// An attribute of the copies.
+/// An attribute of the overviews.
 pub(super) struct Field {
     /// The attribute of the array.
     pub(super) attribute: Attribute,
@@ -39,7 +39,7 @@ impl Field {
         }
     }
 
-    /// The value of a cell of a copy if none of the array's cells in it has a value.
+    /// The value of a cell of an overview if none of the array's cells in it has a value.
     pub(super) fn empty(&self) -> Vec<u8> {
         match self.nodata.first().filter(|_| self.fill_counts) {
             Some(nodata) => {

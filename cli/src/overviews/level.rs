@@ -1,4 +1,4 @@
-//! A copy under construction.
+//! An overview under construction.
 
 use hyperslab::internals::format::attribute::display_name;
 use hyperslab::{CellCount, Column, Datatype};
@@ -9,17 +9,17 @@ use super::field::Field;
 use super::tally::{Number, Tally};
 use crate::args::Method;
 
-/// A copy under construction.
+/// An overview under construction.
 pub(super) struct Level {
     /// The factors that were asked for: one for all shrinking axes, or one for each axis.
     asked: Vec<u64>,
-    /// Cells of the array along each axis in a cell of the copy.
+    /// Cells of the array along each axis in a cell of the overview.
     pub(super) factors: Vec<u64>,
     /// First coordinate of each axis.
     pub(super) low: Vec<i128>,
     /// Length of each axis.
     pub(super) lengths: Vec<usize>,
-    /// The coordinates of the array that the copy covers.
+    /// The coordinates of the array that the overview covers.
     covers: Vec<[i128; 2]>,
     /// How each attribute was combined.
     methods: Vec<(String, Method)>,
@@ -99,7 +99,7 @@ impl<T: Number> Absent<'_, T> {
 }
 
 impl Level {
-    /// A copy without cells. `asked` are the factors that were asked for: one for all `shrinking` axes, or one for each
+    /// An overview without cells. `asked` are the factors that were asked for: one for all `shrinking` axes, or one for each
     /// axis. `None` if it has more cells than memory has addresses.
     pub(super) fn new(asked: &[u64], shrinking: &[bool], axes: &[Axis]) -> Option<Self> {
         let factors: Vec<u64> = factors(asked, shrinking);
@@ -134,7 +134,7 @@ impl Level {
         self.cells = fields.iter().map(cells).collect();
     }
 
-    /// What names the copy: `4`, or `1x4x4` if each axis was given a factor.
+    /// What names the overview: `4`, or `1x4x4` if each axis was given a factor.
     pub(super) fn name(&self) -> String {
         let factors: Vec<String> = self.asked.iter().map(u64::to_string).collect();
         factors.join("x")
@@ -166,7 +166,7 @@ impl Level {
         })
     }
 
-    /// Fills the cells of the copy that belong to a block, which has all of the array's cells for them.
+    /// Fills the cells of the overview that belong to a block, which has all of the array's cells for them.
     pub(super) fn fill<T: Number, A: Tally<T>>(&mut self, field: usize, block: &Block<'_, T>) {
         let axes = self.factors.iter().zip(block.origin.iter().zip(block.lengths));
         let boxes: Vec<(i128, i128)> = axes
@@ -189,7 +189,7 @@ impl Level {
         }
     }
 
-    /// Adds the cells of the array that belong to the row `at` of the copy, in row-major order.
+    /// Adds the cells of the array that belong to the row `at` of the overview, in row-major order.
     fn tally<T: Number, A: Tally<T>>(&self, at: &[i128], first: i128, block: &Block<'_, T>, row: &mut [A]) {
         let Some((f, length)) = self.factors.last().zip(block.lengths.last()) else {
             return;
@@ -219,7 +219,7 @@ impl Level {
         }
     }
 
-    /// Stores the values of a row of the copy.
+    /// Stores the values of a row of the overview.
     fn store<T: Number, A: Tally<T>>(&mut self, field: usize, at: &[i128], first: i128, row: &mut [A]) {
         let place = at.iter().chain([&first]).zip(self.low.iter().zip(&self.lengths));
         let start = place.fold(0, |n, (c, (lo, len))| n * len + usize::try_from(c - lo).unwrap_or(0));

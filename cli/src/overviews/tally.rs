@@ -1,11 +1,11 @@
-//! How the cells of an array that belong to one cell of a copy become its value: their mean, or the most frequent one.
+//! How the cells of an array that belong to one cell of an overview become its value: their mean, or the most frequent one.
 
 use std::collections::HashMap;
 
 /// Values that are compared one by one before a table of them is worth it.
 const COMPARED: usize = 16;
 
-/// A type of values that copies hold.
+/// A type of values that overviews hold.
 pub(super) trait Number: Copy + PartialEq + bytemuck::Pod {
     /// The nearest double.
     fn double(self) -> f64;
@@ -44,12 +44,12 @@ macro_rules! floats {
 }
 floats!(f32, f64);
 
-/// The values that were seen for one cell of a copy.
+/// The values that were seen for one cell of an overview.
 pub(super) trait Tally<T>: Clone + Default {
     /// Adds values.
     fn add(&mut self, values: impl Iterator<Item = T>);
 
-    /// The value of the cell, and starts anew; `None` if nothing was added.
+    /// Returns the value of the cell and resets the tally; `None` if nothing was added.
     fn take(&mut self) -> Option<T>;
 }
 
@@ -80,8 +80,8 @@ impl<T: Number> Tally<T> for Mean {
 #[derive(Clone)]
 pub(super) struct Mode<T> {
     seen: Vec<(T, u64)>,
-    /// Places in `seen`, once there are many values.
-    places: HashMap<Vec<u8>, usize>,
+    /// Indexes in `seen`, once there are many values.
+    indexes: HashMap<Vec<u8>, usize>,
     best: usize,
 }
 
@@ -89,28 +89,28 @@ impl<T> Default for Mode<T> {
     fn default() -> Self {
         Self {
             seen: Vec::new(),
-            places: HashMap::new(),
+            indexes: HashMap::new(),
             best: 0,
         }
     }
 }
 
 impl<T: Number> Mode<T> {
-    /// The place of a value in `seen`, at which it is put if it is new.
-    fn place(&mut self, value: T) -> usize {
-        if self.places.is_empty() {
+    /// The index of a value in `seen`, to which it is added if it is new.
+    fn index_of(&mut self, value: T) -> usize {
+        if self.indexes.is_empty() {
             if let Some(at) = self.seen.iter().position(|(v, _)| *v == value) {
                 return at;
             }
             if self.seen.len() >= COMPARED {
                 let key = |(at, (v, _)): (usize, &(T, u64))| (bytemuck::bytes_of(v).to_vec(), at);
-                self.places = self.seen.iter().enumerate().map(key).collect();
+                self.indexes = self.seen.iter().enumerate().map(key).collect();
             }
         }
         let new = self.seen.len();
         let at = match self.seen.len() < COMPARED {
             true => new,
-            false => *self.places.entry(bytemuck::bytes_of(&value).to_vec()).or_insert(new),
+            false => *self.indexes.entry(bytemuck::bytes_of(&value).to_vec()).or_insert(new),
         };
         if at == new {
             self.seen.push((value, 0));
@@ -122,7 +122,7 @@ impl<T: Number> Mode<T> {
 impl<T: Number> Tally<T> for Mode<T> {
     fn add(&mut self, values: impl Iterator<Item = T>) {
         for value in values {
-            let at = self.place(value);
+            let at = self.index_of(value);
             let most = self.seen.get(self.best).map_or(0, |(_, n)| *n);
             if let Some((_, n)) = self.seen.get_mut(at) {
                 *n += 1;
@@ -136,7 +136,7 @@ impl<T: Number> Tally<T> for Mode<T> {
     fn take(&mut self) -> Option<T> {
         let value = self.seen.get(self.best).map(|(v, _)| *v);
         self.seen.clear();
-        self.places.clear();
+        self.indexes.clear();
         self.best = 0;
         value
     }

@@ -1,4 +1,4 @@
-//! Where copies go, and what tells readers about them: next to the array with Hyperslab's metadata key `overviews`, or as
+//! Where overviews go, and what tells readers about them: next to the array with Hyperslab's metadata key `overviews`, or as
 //! levels of a GDAL raster or of a TileDB-BioImaging image, as these applications write them.
 
 use std::collections::BTreeMap;
@@ -16,13 +16,13 @@ use super::level::Level;
 use crate::store::{Env, Place, seed};
 use crate::time_args;
 
-/// The metadata key that lists the copies for viewers.
+/// The metadata key that lists the overviews for viewers.
 const KEY: &str = "overviews";
 
-/// Where copies go.
+/// Where overviews go.
 pub(super) enum Target {
     /// Next to the array: `NAME.4` for the factor 4, `NAME.1x4x4` for several.
-    Beside,
+    Sibling,
     /// In the group of a GDAL raster: `l_1`, `l_2`, …
     Gdal(Place),
     /// In the group of an image: `l_1.tdb`, `l_2.tdb`, …
@@ -30,11 +30,11 @@ pub(super) enum Target {
 }
 
 impl Target {
-    /// The array to shrink, which is in the group or is given itself, and where its copies go.
+    /// The array to shrink, which is in the group or is given itself, and where its overviews go.
     pub(super) async fn of(env: &Env, place: &Place) -> Result<(Place, Self)> {
         let kind = object_type(&place.context, &place.path).await?;
         if kind != Some(ObjectType::Group) {
-            return Ok((place.clone(), Self::Beside));
+            return Ok((place.clone(), Self::Sibling));
         }
         let dataset = hyperslab::conventions::of(&place.context, &place.path, &env.options(Window::ALL)).await?;
         match dataset.application {
@@ -50,19 +50,19 @@ impl Target {
         }
     }
 
-    /// The places of the copies, which must be free.
+    /// The places of the overviews, which must be free.
     pub(super) async fn places(&self, array: &Place, levels: &[Level]) -> Result<Vec<Place>> {
         let mut places = Vec::new();
         for (number, level) in (1..).zip(levels) {
             let place = match self {
-                Self::Beside => Place::new(&format!("{}.{}", array.url, level.name()))?,
+                Self::Sibling => Place::new(&format!("{}.{}", array.url, level.name()))?,
                 Self::Gdal(group) => group.join(&format!("l_{number}")),
                 Self::Bioimg(group) => group.join(&format!("l_{number}.tdb")),
             };
             let there = object_type(&place.context, &place.path).await?;
             ensure!(
                 there.is_none(),
-                "cannot create {}: already exists; remove it first, or leave out its factor",
+                "cannot create the overview {}: it already exists; delete this folder and try again, or choose other factors",
                 place.url
             );
             places.push(place);
@@ -70,7 +70,7 @@ impl Target {
         Ok(places)
     }
 
-    /// The metadata of a copy. `dataset` describes the array, with metadata `stored`.
+    /// The metadata of an overview. `dataset` describes the array, with metadata `stored`.
     pub(super) fn metadata(
         &self,
         number: usize,
@@ -79,7 +79,7 @@ impl Target {
         stored: &BTreeMap<String, MetaValue>,
     ) -> Vec<Entry> {
         match self {
-            Self::Beside => kept(stored),
+            Self::Sibling => kept(stored),
             Self::Gdal(_) => gdal::metadata(level, dataset, stored),
             Self::Bioimg(_) => vec![Entry {
                 key: "level".to_owned(),
@@ -93,11 +93,11 @@ impl Target {
         matches!(self, Self::Gdal(_))
     }
 
-    /// Tells readers about the finished copies. Returns the list of all copies.
+    /// Tells readers about the finished overviews. Returns the list of all overviews.
     pub(super) async fn announce(&self, env: &Env, array: &Array, levels: &[Level], names: &[String]) -> Result<Value> {
         let metadata = array.metadata().await?;
         match self {
-            Self::Beside => {
+            Self::Sibling => {
                 let list = listed(&metadata, levels, names);
                 let text = MetaValue::text(&list.to_string());
                 array.write_metadata(&[set(KEY, text)], &options()?).await?;
@@ -142,14 +142,14 @@ fn options() -> Result<WriteOptions> {
     })
 }
 
-/// What the array's metadata says about its values is true of the copies too.
+/// What the array's metadata says about its values is true of the overviews too.
 fn kept(stored: &BTreeMap<String, MetaValue>) -> Vec<Entry> {
     let about_values = |key: &str| key.starts_with("__tiledb_attr.") || matches!(key, "nodata" | "missing_value");
     let about_values = stored.iter().filter(|(key, _)| about_values(key));
     about_values.map(|(key, value)| set(key, value.clone())).collect()
 }
 
-/// The list of the copies, with those that were made before, coarsest last.
+/// The list of the overviews, with those that were made before, coarsest last.
 fn listed(metadata: &BTreeMap<String, MetaValue>, levels: &[Level], names: &[String]) -> Value {
     let list = metadata.get(KEY).and_then(|v| serde_json::from_slice(&v.data).ok());
     let mut list: Vec<Value> = list.unwrap_or_default();
@@ -182,7 +182,7 @@ async fn add_members(env: &Env, group: &Place, names: &[String]) -> Result<()> {
     }
     change_group(&group.context, &group.path, &changes, env.key.as_ref(), &options()?)
         .await
-        .with_context(|| format!("cannot add the copies to the group {}", group.url))
+        .with_context(|| format!("cannot add the overviews to the group {}", group.url))
 }
 
 async fn group_metadata(env: &Env, group: &Place) -> Result<BTreeMap<String, MetaValue>> {
@@ -203,7 +203,10 @@ fn image(stored: &BTreeMap<String, MetaValue>, levels: &[Level], names: &[String
             .and_then(|v| serde_json::from_slice::<Value>(&v.data).ok())
     };
     let Some(Value::Array(mut list)) = json("levels") else {
-        bail!("the group's metadata 'levels' is no list, so readers would not find the copies");
+        bail!(
+            "the group's metadata 'levels' is no list, so readers would not find the overviews; name the array l_0.tdb \
+             instead of the group"
+        );
     };
     let axes = list.first().and_then(|l| l.get("axes")).cloned().unwrap_or_default();
     list.truncate(1);

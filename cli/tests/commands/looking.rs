@@ -219,7 +219,7 @@ fn overviews_are_next_to_the_array() {
     );
     let (_, error) = shell.fails("overviews a --factors 4 --factors 2");
     assert!(
-        error.contains("a.2: already exists") && !shell.path("a.4").exists(),
+        error.contains("a.2: it already exists") && !shell.path("a.4").exists(),
         "{error}"
     );
     shell.ok("overviews a --factors 4 --factors 1,3");
@@ -579,5 +579,5 @@ fn overviews_of_a_raster_are_levels_that_gdal_reads() {
     let xml = shell.ok("meta get r/l_0 _gdal");
     assert!(xml.contains("<tiledb:OverviewCount>1</tiledb:OverviewCount>"), "{xml}");
     let (_, error) = shell.fails("overviews r --factors 2");
-    assert!(error.contains("r/l_1: already exists"), "{error}");
+    assert!(error.contains("r/l_1: it already exists"), "{error}");
 }

@@ -1,6 +1,6 @@
 //! Hyperslab's overviews: smaller copies of a dense array, which its metadata lists as
 //! `[{"factor": 4, "factors": [1, 4, 4], "path": "../name.4"}]`. A coordinate divided by the factor of its axis, rounded
-//! down, is the coordinate there. Without `factors`, `factor` is that of all axes.
+//! down, is the coordinate there. `factor` is the largest factor; without `factors`, it holds for all axes.
 
 use serde_json::Value;
 
