@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::future::{poll_fn, ready};
 use std::ops::Range;
 use std::pin::pin;
+use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use futures_channel::oneshot;
@@ -15,8 +16,8 @@ use futures_util::future::{Either, select, try_join_all};
 use hyperslab::internals::vfs::listing;
 use hyperslab::vfs::coalesce::coalesce;
 use hyperslab::vfs::{
-    BoxFuture, Capabilities, Content, Deletion, Entry, EntryKind, Extent, FileWriter, Vfs, VfsExt, WriteMode,
-    check_path, coalesce,
+    BoxFuture, Capabilities, Content, Deletion, Entry, EntryKind, Extent, FileWriter, Neighbours, Vfs, VfsExt,
+    WriteMode, check_path, coalesce,
 };
 use hyperslab::{Error, Result};
 use js_sys::{Array, Promise, Reflect, Uint8Array};
@@ -88,8 +89,14 @@ pub(crate) fn on_behalf_of<T>(reader: JsValue, work: impl Future<Output = T>) ->
 /// A store in JavaScript, as a [`Vfs`].
 #[derive(Debug)]
 pub struct JsVfs {
-    number: u64,
+    store: Arc<Number>,
+    /// What the paths of a store next to the backend's begin with, such as `../lat/`. The backend resolves it.
+    prefix: String,
 }
+
+/// The number of a backend, which is forgotten with the last store that has it.
+#[derive(Debug)]
+struct Number(u64);
 
 impl JsVfs {
     /// The store behind `backend`.
@@ -97,8 +104,16 @@ impl JsVfs {
         BACKENDS.with_borrow_mut(|(next, backends)| {
             *next += 1;
             backends.insert(*next, backend);
-            Self { number: *next }
+            Self {
+                store: Arc::new(Number(*next)),
+                prefix: String::new(),
+            }
         })
+    }
+
+    /// The path as the backend knows it.
+    fn own(&self, path: &str) -> String {
+        [&self.prefix, path].concat()
     }
 
     /// Runs `work` as a local task.
@@ -106,8 +121,25 @@ impl JsVfs {
         &self,
         work: impl AsyncFnOnce(Backend, JsValue) -> Result<T> + 'static,
     ) -> BoxFuture<'static, T> {
-        task(self.number, work)
+        task(self.store.0, work)
     }
+}
+
+impl Neighbours for JsVfs {
+    fn beside(&self, name: &str) -> Option<Arc<dyn Vfs>> {
+        let is_near = self.prefix.is_empty() && check_path(name).is_ok();
+        is_near.then(|| {
+            Arc::new(Self {
+                store: Arc::clone(&self.store),
+                prefix: format!("../{name}/"),
+            }) as Arc<dyn Vfs>
+        })
+    }
+}
+
+/// Checks that a path stays inside the store, or inside a folder next to it.
+fn check_inside(path: &str) -> Result<()> {
+    check_path(path.strip_prefix("../").unwrap_or(path))
 }
 
 fn backend_of(store: u64) -> Option<Backend> {
@@ -139,9 +171,9 @@ fn task<T: Send + 'static>(
     Box::pin(async move { rx.await.unwrap_or(Err(Error::Cancelled)) })
 }
 
-impl Drop for JsVfs {
+impl Drop for Number {
     fn drop(&mut self) {
-        BACKENDS.with_borrow_mut(|(_, backends)| backends.remove(&self.number));
+        BACKENDS.with_borrow_mut(|(_, backends)| backends.remove(&self.0));
     }
 }
 
@@ -211,14 +243,17 @@ fn children(dir: &str, value: &JsValue) -> Result<Vec<Entry>> {
 
 impl Vfs for JsVfs {
     fn capabilities(&self) -> Capabilities<'_> {
-        Capabilities::default()
+        Capabilities {
+            neighbours: Some(self),
+            ..Capabilities::default()
+        }
     }
 
     fn fetch<'a>(&'a self, path: &'a str, extent: Extent<'a>) -> BoxFuture<'a, Content> {
-        let own = path.to_owned();
+        let own = self.own(path);
         match extent {
             Extent::Whole => self.task(async move |backend, signal| {
-                check_path(&own)?;
+                check_inside(&own)?;
                 let whole = bytes(&own, &answer(&own, backend.read_all(&own, &signal)).await?)?;
                 Ok(Content::parts(vec![whole]))
             }),
@@ -253,19 +288,19 @@ impl Vfs for JsVfs {
     }
 
     fn list<'a>(&'a self, dir: &'a str) -> BoxFuture<'a, Vec<Entry>> {
-        let dir = dir.to_owned();
+        let dir = self.own(dir);
         self.task(async move |backend, signal| children(&dir, &answer(&dir, backend.list(&dir, &signal)).await?))
     }
 
     fn write<'a>(&'a self, path: &'a str, parts: Vec<Bytes>, mode: WriteMode) -> BoxFuture<'a, ()> {
-        let path = path.to_owned();
+        let path = self.own(path);
         self.task(async move |backend, _| put(&backend, &path, &parts, mode == WriteMode::Replace).await)
     }
 
     fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
         let writer = Writer {
-            store: self.number,
-            path: path.to_owned(),
+            store: self.store.0,
+            path: self.own(path),
             bytes: BytesMut::new(),
             file: None,
         };
@@ -279,7 +314,7 @@ impl Vfs for JsVfs {
     }
 
     fn delete<'a>(&'a self, path: &'a str, what: Deletion) -> BoxFuture<'a, ()> {
-        let path = path.to_owned();
+        let path = self.own(path);
         self.task(async move |backend, signal| {
             if what == Deletion::File {
                 return answer(&path, backend.remove(&path)).await.map(drop);
@@ -310,7 +345,7 @@ impl Vfs for JsVfs {
 
 /// Copies the parts into one JavaScript array and writes it. With `over`, it may replace an existing file.
 async fn put(backend: &Backend, path: &str, parts: &[Bytes], over: bool) -> Result<()> {
-    check_path(path)?;
+    check_inside(path)?;
     let total: usize = parts.iter().map(Bytes::len).sum();
     let total =
         u32::try_from(total).map_err(|_| Error::invalid(format!("{path}: {total} bytes are too many for one file")))?;

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::query::{Query, Region};
 use crate::scalar::{Scalar, ScalarRange};
-use crate::vfs::{VfsExt, check_path, join, open_url, path_within, side_by_side};
+use crate::vfs::{VfsExt, check_path, join, path_within, side_by_side};
 
 /// The most requests that are answered at the same time.
 const AT_ONCE: usize = 32;
@@ -104,16 +104,15 @@ async fn answer(context: &Context, root: &str, options: &OpenOptions, request: &
 
 /// The store and the path of the object at `relative`, seen from the path `root`. If the array is the root of its store,
 /// its neighbours are in another store.
-fn place(context: &Context, root: &str, relative: &str) -> Option<(Context, String)> {
+pub(crate) fn place(context: &Context, root: &str, relative: &str) -> Option<(Context, String)> {
     let path = resolve(root, relative)?;
     let Some(beside) = path.strip_prefix("../") else {
         return check_path(&path).is_ok().then(|| (context.clone(), path));
     };
     check_path(beside).ok()?;
-    let location = context.vfs.location("")?;
-    let (folder, _) = location.trim_end_matches('/').rsplit_once('/')?;
-    let (store, folder) = open_url(folder).ok().filter(|_| !folder.ends_with('/'))?;
-    Some((Context::new(store).with_cpu(context.cpu), join(&folder, beside)))
+    let (name, rest) = beside.split_once('/').unwrap_or((beside, ""));
+    let (store, folder) = context.vfs.neighbour(name).ok()??;
+    Some((Context::new(store).with_cpu(context.cpu), join(&folder, rest)))
 }
 
 async fn object(context: &Context, path: &str, options: &OpenOptions) -> Result<Object> {

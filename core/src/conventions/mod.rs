@@ -48,6 +48,7 @@ mod vcf;
 mod vector_search;
 
 pub use driver::{Answer, Description, Request, Step};
+pub(crate) use fetch::place;
 pub use fetch::{of, of_array};
 pub use gdal_raster::raster_axes;
 pub use model::{

@@ -2,6 +2,7 @@
 
 use std::io::IoSliceMut;
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -27,6 +28,8 @@ pub struct Capabilities<'a> {
     pub locks: Option<&'a dyn Locks>,
     /// The URIs of files and folders.
     pub locations: Option<&'a dyn Locations>,
+    /// The folders next to the store's root.
+    pub neighbours: Option<&'a dyn Neighbours>,
 }
 
 /// The blocking reads of this store, if it supports them. Always `None` in web pages, so that the compiler drops the
@@ -43,6 +46,14 @@ pub(crate) fn local_reads(vfs: &dyn Vfs) -> Option<&dyn LocalReads> {
 pub trait Locations: Send + Sync {
     /// The absolute URI of `path`, such as `file:///data/array` or `s3://bucket/array`, if known.
     fn uri(&self, path: &str) -> Option<String>;
+}
+
+/// A store that can reach the folders next to its root. An array that was opened by its own URL finds the coordinates of
+/// its axes there.
+pub trait Neighbours: Send + Sync {
+    /// The store whose root is the folder `name` next to the root of this store; `None` if the root is in no folder.
+    /// Reads nothing, so the folder may not exist.
+    fn beside(&self, name: &str) -> Option<Arc<dyn Vfs>>;
 }
 
 /// A store whose folders can be locked.

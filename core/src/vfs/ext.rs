@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::stream::{StreamExt, TryStreamExt};
 
-use super::{BoxFuture, Content, Deletion, Extent, Lock, Vfs, WriteMode};
-use crate::error::Result;
+use super::{BoxFuture, Content, Deletion, Extent, Lock, Vfs, WriteMode, join, open_url};
+use crate::error::{Error, Result};
 
 /// Methods of every store. Each takes a single call of [`Vfs`].
 #[allow(
@@ -94,6 +94,29 @@ pub trait VfsExt: Vfs {
     /// The absolute URI of `path`, such as `file:///data/array` or `s3://bucket/array`, if known.
     fn location(&self, path: &str) -> Option<String> {
         self.capabilities().locations?.uri(path)
+    }
+
+    /// The store and the path in it of the folder `name` next to the root of this store; `None` if the store cannot look
+    /// there. Reads nothing, so the folder may not exist. `name` must not contain `/`.
+    ///
+    /// # Errors
+    /// Errors of opening the store of the folder around this one's root.
+    fn neighbour(&self, name: &str) -> Result<Option<(Arc<dyn Vfs>, String)>> {
+        if let Some(neighbours) = self.capabilities().neighbours {
+            return Ok(neighbours.beside(name).map(|store| (store, String::new())));
+        }
+        let root = self.location("");
+        let around = root
+            .as_deref()
+            .and_then(|uri| uri.trim_end_matches('/').rsplit_once('/'));
+        let Some((folder, _)) = around.filter(|(folder, _)| !folder.ends_with('/')) else {
+            return Ok(None);
+        };
+        match open_url(folder) {
+            Ok((store, path)) => Ok(Some((store, join(&path, name)))),
+            Err(Error::Unsupported(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }
 

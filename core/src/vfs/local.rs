@@ -240,6 +240,8 @@ impl Vfs for LocalVfs {
             local_reads: Some(self),
             locks: Some(self),
             locations: Some(self),
+            // By their locations.
+            neighbours: None,
         }
     }
 

@@ -44,7 +44,7 @@ use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
 use crate::error::{Error, Result};
 pub(crate) use capabilities::local_reads;
-pub use capabilities::{Capabilities, LocalReads, Locations, Lock, Locks, ReadAt};
+pub use capabilities::{Capabilities, LocalReads, Locations, Lock, Locks, Neighbours, ReadAt};
 pub use ext::VfsExt;
 #[cfg(feature = "fs")]
 pub use local::LocalVfs;

@@ -45,32 +45,42 @@ export class Bridge {
     return store;
   }
 
-  async read(path: string, start: number, end: number, reader: Reader | undefined, signal: AbortSignal): Promise<Uint8Array | undefined> {
+  /** The store and the key of a path. `../lat/x` is the file `x` of the store next to this one; without one, it does not exist. */
+  private place(path: string): { store: Store; key: string } {
     const { store } = this;
+    const [, name, key = ""] = /^\.\.\/([^/]+)(?:\/(.*))?$/s.exec(path) ?? [];
+    return name === undefined ? { store, key: path } : { store: neighbour(store, name), key };
+  }
+
+  async read(path: string, start: number, end: number, reader: Reader | undefined, signal: AbortSignal): Promise<Uint8Array | undefined> {
+    const { store, key } = this.place(path);
     const options = { signal, ...(reader?.low ? { priority: "low" as const } : {}) };
     const bytes = store.getRange
-      ? await store.getRange(path, { offset: start, length: end - start }, options)
-      : (await store.get(path, options))?.subarray(start, end);
+      ? await store.getRange(key, { offset: start, length: end - start }, options)
+      : (await store.get(key, options))?.subarray(start, end);
     if (reader?.call !== undefined) watchers.get(reader.call)?.(end - start);
     return bytes;
   }
 
   async readAll(path: string, signal: AbortSignal): Promise<Uint8Array | undefined> {
-    return this.store.get(path, { signal });
+    const { store, key } = this.place(path);
+    return store.get(key, { signal });
   }
 
   async size(path: string, signal: AbortSignal): Promise<number | undefined> {
-    if (this.store.getSize) return this.store.getSize(path, { signal });
-    return (await this.store.get(path, { signal }))?.byteLength;
+    const { store, key } = this.place(path);
+    if (store.getSize) return store.getSize(key, { signal });
+    return (await store.get(key, { signal }))?.byteLength;
   }
 
   async list(dir: string, signal: AbortSignal): Promise<Child[]> {
-    if (!this.store.list) {
+    const { store, key } = this.place(dir);
+    if (!store.list) {
       throw new HyperslabError("Unsupported", "the store cannot list files; add a __manifest.json with `hyperslab index`");
     }
-    const prefix = dir === "" ? "" : `${dir}/`;
+    const prefix = key === "" ? "" : `${key}/`;
     const children = new Map<string, Child>();
-    for await (const entry of await this.store.list(prefix, { signal })) {
+    for await (const entry of await store.list(prefix, { signal })) {
       const child = childOf(prefix, entry);
       if (child && !children.get(child.name)?.dir) children.set(child.name, child);
     }
@@ -106,6 +116,19 @@ export class Bridge {
     this.files.delete(file);
     await (keep ? writer?.close() : writer?.abort());
   }
+}
+
+/** The stores next to others, by name. They keep their caches. */
+const neighbours = new WeakMap<Store, Map<string, Store>>();
+/** Has no files. */
+const NOWHERE: Store = { get: () => undefined, list: () => [] };
+
+function neighbour(store: Store, name: string): Store {
+  const known = neighbours.get(store) ?? new Map<string, Store>();
+  neighbours.set(store, known);
+  const found = known.get(name) ?? store.beside?.(name) ?? NOWHERE;
+  known.set(name, found);
+  return found;
 }
 
 /** A file of a store that only writes whole files. */

@@ -95,6 +95,12 @@ export class FileStore implements Store {
     });
   }
 
+  /** The store of the folder `name` next to this one. `undefined` for the root of the disk. */
+  beside(name: string): FileStore | undefined {
+    const root = resolve(this.root);
+    return dirname(root) === root || /^\.\.?$|[/\\]/.test(name) ? undefined : new FileStore(join(dirname(root), name));
+  }
+
   private place(key: string): string {
     if (key.split("/").includes("..")) throw new HyperslabError("InvalidArgument", `${key}: outside the store; leave out '..'`);
     return join(this.root, key.replaceAll("/", sep));

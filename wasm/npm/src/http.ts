@@ -5,6 +5,7 @@ import { parseListing } from "./core.js";
 import { Deadline, untilAborted } from "./deadline.js";
 import { init } from "./engine.js";
 import { HyperslabError } from "./errors.js";
+import { isHidden, redacted, truncated, unreachable } from "./http-errors.js";
 import { Gate, RangeCache, RangeMerger, SingleFlight, Urgency } from "./ranges.js";
 import type { Store, StoreEntry, StoreOptions } from "./store.js";
 
@@ -272,6 +273,15 @@ export class HttpStore implements Store {
     return new HttpStore(url, absolute(url).origin === new URL(this.url).origin ? this.options : {});
   }
 
+  /** The store of the folder `name` next to this one, with the same options. `undefined` for the root of a server or bucket. */
+  beside(name: string): HttpStore | undefined {
+    const url = new URL(this.url);
+    const [, folder] = /^(.*\/)[^/]+\/?$/.exec(url.pathname) ?? [];
+    if (folder === undefined || this.bucket?.prefix === "") return undefined;
+    url.pathname = folder + encodeURIComponent(name);
+    return new HttpStore(url, this.options);
+  }
+
   /** The URL without secrets. @internal */
   get shownUrl(): string {
     return redacted(this.url);
@@ -465,34 +475,7 @@ function tooLong(most: number): string {
   return `the server sends more than ${most} bytes, the limit for this request; check the URL and the server`;
 }
 
-/** The URL without secrets: user names, passwords and the query. */
-function redacted(url: string): string {
-  return url.replace(/^([a-z0-9+.-]+:\/\/)[^/?#]*@/i, "$1***@").replace(/\?[^#]+/, "?***");
-}
-
 /** A part of a file, from the byte `start`. */
 interface Part { start: number; data: Uint8Array }
 
 interface Answer { status: number; headers: Headers; body: Uint8Array }
-
-/** Whether the server of another origin responds, but CORS blocks the response. `fetch` throws the same error if the server is down. */
-async function isHidden(url: string, signal: AbortSignal): Promise<boolean> {
-  const page = globalThis.location?.origin;
-  if (page === undefined || !url.startsWith("http") || new URL(url).origin === page) return false;
-  return fetch(url, { method: "HEAD", mode: "no-cors", cache: "no-store", signal }).then(() => true, () => false);
-}
-
-/** Adds the URL and the cause to a TypeError of `fetch`. */
-function unreachable(url: string, error: TypeError): Error {
-  if (!url.startsWith("http")) {
-    const why = "fetch does not support such URLs; give the bucket's https URL, such as https://<bucket>.s3.amazonaws.com/<path>";
-    return new HyperslabError("Unsupported", `${redacted(url)}: ${why}`);
-  }
-  const { message, code } = (error.cause ?? {}) as { message?: string; code?: string };
-  const why = message || code;
-  return new Error(`${redacted(url)}: ${error.message}${why ? ` (${why})` : ""}`, { cause: error });
-}
-
-function truncated(key: string, start: number, end: number, length: number): HyperslabError {
-  return new HyperslabError("Io", `${key}: got ${length} bytes for ${start}..${end}; the file is truncated, or the server compresses it`);
-}

@@ -39,6 +39,11 @@ export interface Store {
    * direct children or everything below.
    */
   list?(prefix: string, options?: StoreOptions): Awaitable<Iterable<StoreEntry> | AsyncIterable<StoreEntry>>;
+  /**
+   * The store whose root is the folder `name` next to this store's root. An array that is the root of its store finds the
+   * coordinates of its axes there: `lat=30:40`. Without it, such an array has no neighbours. Called once for each name.
+   */
+  beside?(name: string): Store | undefined;
   /** Writes a file. With `ifNoneMatch: "*"`, it fails with the code `AlreadyExists` if the file exists. */
   set?(key: string, bytes: Uint8Array, options?: StoreOptions & { ifNoneMatch?: "*" }): unknown;
   /**

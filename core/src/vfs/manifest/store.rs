@@ -10,7 +10,8 @@ use super::{MANIFEST, Manifest};
 use crate::error::{Error, Result};
 use crate::vfs::mem::children;
 use crate::vfs::{
-    BoxFuture, Capabilities, Content, Deletion, Entry, EntryKind, Extent, FileWriter, Vfs, VfsExt, WriteMode, join,
+    BoxFuture, Capabilities, Content, Deletion, Entry, EntryKind, Extent, FileWriter, Neighbours, Vfs, VfsExt,
+    WriteMode, join,
 };
 
 /// A store that answers from the manifest in its root, if it has one, and otherwise from `inner`.
@@ -40,6 +41,8 @@ pub struct ManifestVfs {
     inner: Arc<dyn Vfs>,
     state: Mutex<State>,
     lists: Mutex<ListingSource>,
+    /// Whether `inner` may be able to list.
+    is_checked: bool,
 }
 
 /// The source of listings.
@@ -82,6 +85,7 @@ impl ManifestVfs {
             inner,
             state: Mutex::new(State::Unread),
             lists: Mutex::new(lists),
+            is_checked: lists == ListingSource::Unknown,
         }
     }
 
@@ -147,12 +151,22 @@ fn unlisted(error: &Error) -> Error {
     Error::io(MANIFEST, format!("listing the files failed ({error}), {why}"))
 }
 
+impl Neighbours for ManifestVfs {
+    fn beside(&self, name: &str) -> Option<Arc<dyn Vfs>> {
+        let store = self.inner.capabilities().neighbours?.beside(name)?;
+        let wrap = if self.is_checked { Self::checked } else { Self::new };
+        Some(Arc::new(wrap(store)))
+    }
+}
+
 impl Vfs for ManifestVfs {
     fn capabilities(&self) -> Capabilities<'_> {
+        let inner = self.inner.capabilities();
         Capabilities {
             // They would bypass the manifest.
             local_reads: None,
-            ..self.inner.capabilities()
+            neighbours: inner.neighbours.map(|_| self as &dyn Neighbours),
+            ..inner
         }
     }
 

@@ -26,8 +26,8 @@ use crate::vfs::listing::{FolderIndex, parse_index};
 use crate::vfs::manifest::MANIFEST;
 use crate::vfs::path::percent_encode;
 use crate::vfs::{
-    BoxFuture, Capabilities, Content, Deletion, Entry, Extent, FileWriter, Vfs, WriteMode, check_path, redact,
-    too_short,
+    BoxFuture, Capabilities, Content, Deletion, Entry, Extent, FileWriter, Neighbours, Vfs, WriteMode, check_path,
+    redact, too_short,
 };
 
 /// The most bytes accepted from a server that sends a whole file instead of a part.
@@ -317,9 +317,31 @@ fn unlisted(base: &Url, dir: &str, why: &str) -> Error {
     )
 }
 
+impl Neighbours for HttpVfs {
+    fn beside(&self, name: &str) -> Option<Arc<dyn Vfs>> {
+        check_path(name).ok()?;
+        let mut base = self.base.clone();
+        let (folder, own) = base.path().trim_end_matches('/').rsplit_once('/')?;
+        if own.is_empty() {
+            return None;
+        }
+        let path = format!("{folder}/{}", percent_encode(name));
+        base.set_path(&path);
+        Some(Arc::new(Self {
+            base,
+            // Its keys are paths below the base.
+            bodies: Arc::new(Cache::new(BODIES_BYTES)),
+            ..self.clone()
+        }))
+    }
+}
+
 impl Vfs for HttpVfs {
     fn capabilities(&self) -> Capabilities<'_> {
-        Capabilities::default()
+        Capabilities {
+            neighbours: Some(self),
+            ..Capabilities::default()
+        }
     }
 
     fn fetch<'a>(&'a self, path: &'a str, extent: Extent<'a>) -> BoxFuture<'a, Content> {

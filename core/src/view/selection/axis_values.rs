@@ -13,7 +13,7 @@ use crate::format::metadata::MetaValue;
 use crate::limits;
 use crate::query::{Query, Region};
 use crate::scalar::Scalar;
-use crate::vfs::{self, VfsExt, join};
+use crate::vfs::{VfsExt, join};
 
 impl Array {
     /// The values along a dimension of a dense array; `None` if there are none.
@@ -53,6 +53,8 @@ impl Array {
                     }
                 }
                 Err(Error::NotFound { .. }) => {}
+                // A server may refuse to list the folders next to the array's.
+                Err(Error::Unsupported(_)) if self.path().is_empty() => {}
                 Err(error) => return Err(error),
             }
         }
@@ -95,25 +97,9 @@ impl Array {
             let folder = self.path().rsplit_once('/').map_or("", |(folder, _)| folder);
             return Ok(Some((self.context().clone(), join(folder, name))));
         }
-        // The array is the root of its store, so its folder is another store.
-        let place = self.context().vfs.location("");
-        let folder = place
-            .as_deref()
-            .and_then(|place| place.trim_end_matches('/').rsplit_once('/'));
-        let Some((folder, own)) = folder.filter(|(folder, _)| !folder.ends_with('/')) else {
-            return Ok(None);
-        };
-        if own == name {
-            return Ok(Some((self.context().clone(), String::new())));
-        }
-        match vfs::open_url(folder) {
-            Ok((store, path)) => Ok(Some((
-                Context::new(store).with_cpu(self.context().cpu),
-                join(&path, name),
-            ))),
-            Err(Error::Unsupported(_)) => Ok(None),
-            Err(error) => Err(error),
-        }
+        // The array is the root of its store, so its neighbours are in other stores.
+        let found = self.context().vfs.neighbour(name)?;
+        Ok(found.map(|(store, path)| (Context::new(store).with_cpu(self.context().cpu), path)))
     }
 }
 

@@ -202,6 +202,29 @@ fn a_manifest_replaces_the_listing() {
 }
 
 #[test]
+fn folders_next_to_the_root_have_stores() {
+    let files = MemVfs::new();
+    files.replace("air/x", "air");
+    files.replace("la t/y", "lat");
+    let manners = Manners {
+        ranges: true,
+        listing: "json",
+    };
+    let url = serve(files, manners);
+    for air in [format!("{url}/air"), format!("{url}/air/")] {
+        let store = ManifestVfs::checked(Arc::new(HttpVfs::new(&air).unwrap()));
+        let (beside, path) = store.neighbour("la t").unwrap().unwrap();
+        assert_eq!(path, "");
+        assert_eq!(block_on(beside.read_all("y")).unwrap(), "lat");
+        let missing = store.neighbour("lon").unwrap().unwrap().0;
+        assert_eq!(block_on(missing.read_all("y")).unwrap_err().code(), "NotFound");
+        assert!(store.neighbour("../x").unwrap().is_none());
+    }
+    let root = HttpVfs::new("http://127.0.0.1:1/").unwrap();
+    assert!(root.neighbour("air").unwrap().is_none());
+}
+
+#[test]
 fn writing_is_refused() {
     let vfs = HttpVfs::new("http://127.0.0.1:1/x").unwrap();
     assert_eq!(block_on(vfs.put("a", vec![])).unwrap_err().code(), "Unsupported");
