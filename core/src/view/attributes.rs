@@ -39,17 +39,25 @@ pub(super) fn of_member(
     member: &Member,
     metadata: &BTreeMap<String, MetaValue>,
 ) -> Map<String, Value> {
-    let prefix = match member {
-        Member::Values(name) => format!("{OF_ATTRIBUTE}{name}."),
+    match member {
+        Member::Values(name) => of_attribute(name, metadata),
         Member::Coordinates(i) => {
             let name = schema.dimensions.get(*i).map_or("", |d| &d.name);
-            format!("{OF_DIMENSION}{name}.")
+            below(&format!("{OF_DIMENSION}{name}."), metadata)
         }
-        Member::Valid(_) => return Map::new(),
-    };
+        Member::Valid(_) | Member::GridMapping => Map::new(),
+    }
+}
+
+/// The Zarr attributes of an attribute.
+pub(super) fn of_attribute(name: &str, metadata: &BTreeMap<String, MetaValue>) -> Map<String, Value> {
+    below(&format!("{OF_ATTRIBUTE}{name}."), metadata)
+}
+
+fn below(prefix: &str, metadata: &BTreeMap<String, MetaValue>) -> Map<String, Value> {
     let entries = metadata
         .iter()
-        .filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?, value)));
+        .filter_map(|(key, value)| Some((key.strip_prefix(prefix)?, value)));
     // `_FillValue` is written separately.
     let entries = entries.filter(|(key, _)| *key != FILL_VALUE);
     entries

@@ -3,11 +3,12 @@
 
 use super::encode::Format;
 use super::fixed_layout::FixedLayout;
+use super::hash::hash;
 use super::members::Member;
 use super::missing::{Missing, mask};
 use super::shard::Sharding;
 use super::slice::Slice;
-use super::snapshot::{Snapshot, hash};
+use super::snapshot::Snapshot;
 use super::tiles::Tiles;
 use crate::column::Column;
 use crate::error::Result;
@@ -33,7 +34,7 @@ pub(super) struct ZarrChunk {
 }
 
 impl ZarrChunk {
-    /// The chunk with this key; `None` for coordinates.
+    /// The chunk with this key; `None` for coordinates and the grid mapping.
     ///
     /// # Errors
     /// Same as [`Slice::new`].
@@ -41,7 +42,7 @@ impl ZarrChunk {
         let (name, validity) = match member {
             Member::Values(name) => (name, false),
             Member::Valid(name) => (name, true),
-            Member::Coordinates(_) => return Ok(None),
+            Member::Coordinates(_) | Member::GridMapping => return Ok(None),
         };
         let schema = snapshot.array.schema();
         let tile = key.get(..schema.dimensions.len()).unwrap_or(key);

@@ -1,6 +1,6 @@
 //! File names for names of arrays, attributes and dimensions.
 
-use super::snapshot::hash;
+use super::hash::hash;
 
 /// The longest name in bytes that file systems allow.
 const NAME_BYTES_MAX: usize = 255;

@@ -15,6 +15,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
 use super::attributes::{FILL_VALUE, stated};
+use super::meaning::{Meaning, MeaningLines};
 use super::missing::Missing;
 use super::tiles::readable;
 use crate::array::index::Section;
@@ -47,15 +48,37 @@ pub(super) fn attributes(array: &Array, a: &Attribute, shown: Datatype, facts: &
     let missing = missing_value(array, a, &facts.filled).and_then(|bytes| number(shown, &read(shown, &bytes)?));
     let stated = |key: &str| stated(&facts.metadata, &a.name, key);
     let in_metadata = stated(FILL_VALUE).and_then(|v| number(shown, &read(v.datatype, &v.data)?));
-    let mut values: Vec<Value> = missing.into_iter().chain(in_metadata).collect();
-    values.dedup();
+    // What `missing_value` states remains there.
+    let is_stated = stated(MISSING_VALUE).is_some();
+    let described = facts.meaning.missing(&a.name).iter().filter(|_| !is_stated);
+    let described = described.filter_map(|v| number(shown, &scalar(v)?));
+    let mut values: Vec<Value> = Vec::new();
+    for value in missing.into_iter().chain(in_metadata).chain(described) {
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
     let mut values = values.into_iter();
     let first = values.next().map(|v| (FILL_VALUE.to_owned(), encoded(v)));
-    let second = values.next().filter(|_| stated(MISSING_VALUE).is_none());
+    let mut others: Vec<Value> = values.filter(|_| stated(MISSING_VALUE).is_none()).collect();
+    let others = match others.len() {
+        0 => None,
+        1 => others.pop(),
+        _ => Some(Value::Array(others)),
+    };
     first
         .into_iter()
-        .chain(second.map(|v| (MISSING_VALUE.to_owned(), v)))
+        .chain(others.map(|v| (MISSING_VALUE.to_owned(), v)))
         .collect()
+}
+
+/// A number of JSON.
+fn scalar(value: &Value) -> Option<Scalar> {
+    match (value.as_i64(), value.as_u64()) {
+        (Some(v), _) => Some(Scalar::I64(v)),
+        (None, Some(v)) => Some(Scalar::U64(v)),
+        (None, None) => value.as_f64().map(Scalar::F64),
+    }
 }
 
 /// The value of missing cells in the array; `None` for NaN, which every reader masks.
@@ -108,6 +131,10 @@ pub(super) struct Facts {
     pub(super) metadata: BTreeMap<String, MetaValue>,
     /// Fragments without fill values.
     pub(super) filled: Filled,
+    /// What the array means.
+    pub(super) meaning: Meaning,
+    /// The same in lines for people.
+    pub(super) summary: MeaningLines,
 }
 
 /// Consolidated fragments and attributes, by name, whose statistics rule out fill values.

@@ -1,6 +1,9 @@
 //! Folders of arrays: the members of a group, or the contents of a folder.
 
+use futures_util::lock::Mutex;
+
 use super::file_names::{file_name, file_names};
+use super::meaning::MeaningLines;
 use crate::array::{Group, Member, may_be_array};
 use crate::context::Context;
 use crate::error::Result;
@@ -16,6 +19,8 @@ pub(super) struct Folder {
     /// Names and URIs of group members outside the group's folder. They are not shown: they may be outside the source,
     /// and groups that contain each other would be endless.
     pub(super) elsewhere: Vec<(String, String)>,
+    /// What the group means, once somebody asked.
+    pub(super) summary: Mutex<Option<MeaningLines>>,
 }
 
 #[derive(Debug)]
@@ -56,6 +61,7 @@ impl Folder {
             is_group: false,
             children: shown.map(child).collect(),
             elsewhere: Vec::new(),
+            summary: Mutex::default(),
         })
     }
 
@@ -74,6 +80,7 @@ impl Folder {
             is_group: true,
             children: Vec::new(),
             elsewhere: Vec::new(),
+            summary: Mutex::default(),
         };
         let own = |m: &Member| {
             m.name

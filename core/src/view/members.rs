@@ -12,6 +12,9 @@ use crate::geometry::grid::Grid;
 /// The longest axis with an array of coordinates. Readers load such arrays as a whole.
 const COORDINATES_MAX: u64 = 1 << 24;
 
+/// The name of the array with the parameters of the map projection, as rioxarray has it.
+pub(super) const GRID_MAPPING: &str = "spatial_ref";
+
 /// An array of the hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Member {
@@ -21,6 +24,8 @@ pub(super) enum Member {
     Valid(String),
     /// Coordinates of the dimension with this index.
     Coordinates(usize),
+    /// The parameters of the map projection. It has attributes and no chunk, and exists only in some arrays.
+    GridMapping,
 }
 
 /// The arrays of the hierarchy, with the names of their folders.
@@ -81,7 +86,13 @@ fn node_names(names: &[&str], others: &[&str]) -> Vec<String> {
 
 /// The array with this name.
 pub(super) fn member(schema: &Schema, name: &str) -> Option<Member> {
-    members(schema).into_iter().find(|(n, _)| n == name).map(|(_, m)| m)
+    let found = members(schema).into_iter().find(|(n, _)| n == name).map(|(_, m)| m);
+    found.or_else(|| (name == GRID_MAPPING).then_some(Member::GridMapping))
+}
+
+/// Whether no other array has the name of the grid mapping.
+pub(super) fn may_have_grid_mapping(schema: &Schema) -> bool {
+    member(schema, GRID_MAPPING) == Some(Member::GridMapping)
 }
 
 impl Member {
@@ -89,6 +100,7 @@ impl Member {
     pub(super) fn chunk_axes(&self, schema: &Schema) -> usize {
         match self {
             Self::Coordinates(_) => 1,
+            Self::GridMapping => 0,
             Self::Valid(_) => schema.dimensions.len(),
             Self::Values(name) => schema.dimensions.len() + usize::from(values_a_cell(schema, name) > 1),
         }

@@ -6,9 +6,9 @@ use bytes::Bytes;
 
 use super::chunk::ZarrChunk;
 use super::fixed_layout::FixedLayout;
+use super::hash::hash;
 use super::shard::Shard;
 use super::slice::Slice;
-use super::snapshot::hash;
 
 /// A file or folder of the view, as of the time of its lookup. Its contents and size never change.
 #[derive(Debug, Clone)]

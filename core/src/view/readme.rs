@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::encode::Format;
 use super::folder::Folder;
 use super::markdown::{code, quoted};
+use super::meaning::MeaningLines;
 use super::members::{self, Member};
 use super::selection::{self, Axis, Selection, shown_name};
 use super::shard::Sharding;
@@ -23,10 +24,11 @@ const SLICE_NAMES: &str = include_str!("slice_names.md");
 const DATES_MAX: u64 = 1 << 20;
 
 /// The README of an array.
-pub(super) fn array_readme(name: &str, array: &Array, at_now: bool) -> String {
+pub(super) fn array_readme(name: &str, array: &Array, summary: &MeaningLines, at_now: bool) -> String {
     let schema = array.schema();
     let kind = if schema.is_dense() { "dense" } else { "sparse" };
     let mut out = format!("# {}\n\nA {kind} array, shown as read-only files.\n\n", quoted(name));
+    push_summary(&mut out, summary);
     out.push_str("| dimension | type | domain | non-empty domain |\n|---|---|---|---|\n");
     let written = array.non_empty_domain();
     for (i, d) in schema.dimensions.iter().enumerate() {
@@ -94,6 +96,20 @@ pub(super) fn array_readme(name: &str, array: &Array, at_now: bool) -> String {
         out.push_str("- `since/T0..T1/`: only the writes between two times\n");
     }
     out
+}
+
+/// Adds a table of what an array or a group means. A kind is named once.
+fn push_summary(out: &mut String, summary: &MeaningLines) {
+    if summary.is_empty() {
+        return;
+    }
+    out.push_str("| what | |\n|---|---|\n");
+    let mut last = "";
+    for (kind, text) in summary {
+        let _ = writeln!(out, "| {} | {} |", if *kind == last { "" } else { kind }, quoted(text));
+        last = kind;
+    }
+    out.push('\n');
 }
 
 /// How formats without nulls represent null cells.
@@ -216,8 +232,10 @@ fn samples(snapshot: &Snapshot) -> Vec<String> {
 }
 
 /// The README of a folder of arrays.
-pub(super) fn folder_readme(name: &str, folder: &Folder) -> String {
-    let mut out = format!("# {}\n\nArrays, each shown as a folder of files:\n\n", quoted(name));
+pub(super) fn folder_readme(name: &str, folder: &Folder, summary: &MeaningLines) -> String {
+    let mut out = format!("# {}\n\n", quoted(name));
+    push_summary(&mut out, summary);
+    out.push_str("Arrays, each shown as a folder of files:\n\n");
     for child in &folder.children {
         let _ = writeln!(out, "- {}", code(&format!("{}/", child.name)));
     }

@@ -1,6 +1,7 @@
 //! Opens arrays and groups, and finds the file or folder of a path.
 
 mod chunks;
+mod coordinates;
 mod facts;
 mod nodes;
 mod opened;
@@ -17,7 +18,7 @@ use super::folder::{Folder, FolderText};
 use super::node::{DirEntry, Node};
 use super::snapshot::Snapshot;
 use super::tree::{self, Past, ViewPath};
-use super::{documents, listed, readme};
+use super::{documents, listed, readme, zarr};
 use crate::array::{Array, Group, ObjectType, OpenOptions, Window, object_type};
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -168,8 +169,10 @@ impl View {
             None => None,
             Some(Found::Folder(_)) => Some(Node::dir(path, 0)),
             Some(Found::FolderText(folder, FolderText::Readme, name)) => {
+                let window = self.seen().window;
                 let name = if name.is_empty() { &self.source.name } else { name };
-                Some(Node::text(path, 0, readme::folder_readme(name, &folder)))
+                let summary = facts::of_folder(&self.source, &folder, window).await;
+                Some(Node::text(path, 0, readme::folder_readme(name, &folder, &summary)))
             }
             Some(Found::FolderText(folder, FolderText::Metadata, _)) => {
                 let options = self.options(self.seen().window);
@@ -228,6 +231,9 @@ impl View {
             ViewPath::Overviews => {
                 let found = listed::overviews(&array.metadata().await?, array.path(), &self.source.path).into_iter();
                 return Ok(found.map(|(factor, _)| DirEntry::dir(factor)).collect());
+            }
+            ViewPath::Zarr | ViewPath::ZarrArray(_) | ViewPath::ZarrDir(..) => {
+                return zarr::list(array, place, &facts::of(snapshot).await?.meaning);
             }
             place => tree::list(array, place, now)?,
         };

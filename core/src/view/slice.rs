@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use super::encode::{Colors, Conversion, Converted, Encode, Format, Frame};
 use super::fixed_layout::FixedLayout;
+use super::hash::hash;
 use super::options::Options;
 use super::selection::{Axis, Selection, shown_name};
-use super::snapshot::{Snapshot, hash};
+use super::snapshot::Snapshot;
 use super::window;
 use crate::array::Array;
 use crate::datatype::{CellCount, Datatype};

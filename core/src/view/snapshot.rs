@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use sha2::{Digest as _, Sha256};
+use futures_util::lock::Mutex;
 
+use super::fill::Facts;
+use super::hash::hash;
 use crate::array::Array;
 
 /// An array as of a time.
@@ -17,6 +19,8 @@ pub(super) struct Snapshot {
     pub(super) times: Arc<[u64]>,
     /// The time of the last write or delete.
     pub(super) modified_ms: u64,
+    /// What the Zarr view needs to know of the array, once it is loaded.
+    pub(super) facts: Arc<Mutex<Option<Arc<Facts>>>>,
 }
 
 impl Snapshot {
@@ -38,19 +42,7 @@ impl Snapshot {
             fingerprint,
             modified_ms: times.last().copied().unwrap_or(0),
             times,
+            facts: Arc::default(),
         }
     }
-}
-
-/// A 64-bit hash of the parts, the same on all platforms.
-pub(super) fn hash(parts: &[&[u8]]) -> u64 {
-    let mut sha = Sha256::new();
-    for part in parts {
-        sha.update((part.len() as u64).to_le_bytes());
-        sha.update(part);
-    }
-    let digest = sha.finalize();
-    let first: [u8; 8] = std::array::from_fn(|i| digest.get(i).copied().unwrap_or(0));
-    // The kernel reserves 0 for a missing file and 1 for the root folder.
-    u64::from_le_bytes(first).max(2)
 }

@@ -24,7 +24,6 @@ use super::members::{self, Member};
 use super::node::DirEntry;
 use super::selection::shown_name;
 use super::tiles::Tiles;
-use super::zarr;
 use crate::array::{Array, Window};
 use crate::calendar;
 use crate::datatype::Datatype;
@@ -262,26 +261,6 @@ pub(super) fn list(array: &Array, place: &ViewPath<'_>, at_now: bool) -> Result<
                 .collect();
             sort_by(&mut names, |a, b| a.name.cmp(&b.name));
             names
-        }
-        ViewPath::Zarr => {
-            let mut names: Vec<_> = members::members(schema)
-                .into_iter()
-                .map(|(n, _)| DirEntry::dir(n))
-                .collect();
-            names.push(DirEntry::file("zarr.json"));
-            names
-        }
-        ViewPath::ZarrArray(_) => vec![DirEntry::dir("c"), DirEntry::file("zarr.json")],
-        ViewPath::ZarrDir(member, prefix) => {
-            let files = prefix.len() + 1 == member.chunk_axes(schema);
-            let name = |n: u64| {
-                if files {
-                    DirEntry::file(n.to_string())
-                } else {
-                    DirEntry::dir(n.to_string())
-                }
-            };
-            zarr::next(array, member, prefix)?.into_iter().map(name).collect()
         }
         _ => return Err(Error::not_found(array.path(), "this is a file, not a folder")),
     })

@@ -6,16 +6,23 @@
 //! - An unwritten tile has no chunk. Readers use the fill value.
 //! - A nullable attribute has a second array, `<name>_valid`. [`super::missing`] defines the values of its null cells.
 //! - `_FillValue` states the missing value for readers of the CF conventions ([`super::fill`]).
-//! - Every dimension has an array of its coordinates.
+//! - Every dimension has an array of its coordinates: those that the array's application stored or can compute, with their
+//!   unit, or else the dimension's own ([`super::meaning`]).
+//! - `spatial_ref` has the parameters of the map projection ([`super::georeference`]).
+
+use std::ops::Range;
 
 use serde_json::{Map, Value, json};
 
 use super::fill::Facts;
-use super::members::{Member, dimension_names, members, values_a_cell};
+use super::meaning::{Meaning, ShownCoordinates};
+use super::members::{GRID_MAPPING, Member, dimension_names, may_have_grid_mapping, members, values_a_cell};
 use super::missing::Missing;
+use super::node::DirEntry;
 use super::shard::Sharding;
-use super::tiles::{Tiles, lengths};
-use super::{attributes, fill};
+use super::tiles::Tiles;
+use super::tree::ViewPath;
+use super::{attributes, fill, georeference};
 use crate::array::Array;
 use crate::datatype::{CellCount, Datatype, Physical};
 use crate::error::{Error, Result};
@@ -30,6 +37,9 @@ pub(super) fn group(of: &Array, facts: &Facts) -> Result<Value> {
     for (name, member) in members(of.schema()) {
         all.insert(name, array(of, &member, facts)?);
     }
+    if has_grid_mapping(of.schema(), &facts.meaning) {
+        all.insert(GRID_MAPPING.to_owned(), array(of, &Member::GridMapping, facts)?);
+    }
     Ok(json!({
         "zarr_format": 3,
         "node_type": "group",
@@ -38,30 +48,48 @@ pub(super) fn group(of: &Array, facts: &Facts) -> Result<Value> {
     }))
 }
 
+/// Whether the group has an array with the parameters of the map projection.
+pub(super) fn has_grid_mapping(schema: &Schema, meaning: &Meaning) -> bool {
+    may_have_grid_mapping(schema) && georeference::grid_mapping(meaning).is_some()
+}
+
 /// `zarr.json` of an array. `facts` are about the whole TileDB array.
 pub(super) fn array(of: &Array, member: &Member, facts: &Facts) -> Result<Value> {
     let attribute = match member {
         Member::Values(name) => of.schema().attribute(name),
-        Member::Valid(_) | Member::Coordinates(_) => None,
+        Member::Valid(_) | Member::Coordinates(_) | Member::GridMapping => None,
     };
+    let meaning = &facts.meaning;
     let sharding = attribute.and_then(|(_, a)| Sharding::of(of, a).ok());
-    let mut json = metadata(of.schema(), member, sharding.as_ref())?;
+    let mut json = metadata(of.schema(), member, sharding.as_ref(), meaning)?;
+    let names = dimension_names(of.schema());
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     if let Some(known) = json["attributes"].as_object_mut() {
         for (key, value) in attributes::of_member(of.schema(), member, &facts.metadata) {
             // The datatype defines the unit of dates.
             known.entry(key).or_insert(value);
         }
+        let described = match member {
+            Member::Values(name) => meaning.of_values(name),
+            Member::Coordinates(i) => meaning.of_coordinates(*i),
+            Member::GridMapping => georeference::grid_mapping(meaning).unwrap_or_default(),
+            Member::Valid(_) => Map::new(),
+        };
+        for (key, value) in described {
+            known.entry(key).or_insert(value);
+        }
         if let Some((_, a)) = attribute {
             known.extend(fill::attributes(of, a, shown_type(a), facts));
+            known.extend(georeference::of_values(meaning, &a.name, &names));
         }
     }
     Ok(json)
 }
 
 /// `zarr.json` of an array whose chunks are shards or plain cells.
-fn metadata(schema: &Schema, member: &Member, sharding: Option<&Sharding>) -> Result<Value> {
+fn metadata(schema: &Schema, member: &Member, sharding: Option<&Sharding>, meaning: &Meaning) -> Result<Value> {
     let grid = Grid::new(schema)?;
-    let lengths = lengths(schema, &grid);
+    let lengths = meaning.lengths();
     // Readers find the coordinate arrays by these names.
     let names = dimension_names(schema);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -95,17 +123,17 @@ fn metadata(schema: &Schema, member: &Member, sharding: Option<&Sharding>) -> Re
             describe(Datatype::Bool, &lengths, &grid.extents(), &names, json!(fill))
         }
         Member::Coordinates(i) => {
-            let at = |list: &[u64]| list.get(*i).copied().unwrap_or(1);
-            let datatype = schema.dimensions.get(*i).map_or(Datatype::Int64, |d| d.datatype);
+            let length = lengths.get(*i).copied().unwrap_or(1);
+            let own = schema.dimensions.get(*i).map_or(Datatype::Int64, |d| d.datatype);
+            let (datatype, fill) = match meaning.axes.get(*i).map(|axis| &axis.coordinates) {
+                Some(ShownCoordinates::Regular(_)) => (Datatype::Float64, json!("NaN")),
+                Some(ShownCoordinates::Array(_, a, _)) => (a.datatype, fill_value(a.datatype, &a.fill)),
+                Some(ShownCoordinates::Dimension) | None => (own, json!(0)),
+            };
             let name = names.get(*i).copied().unwrap_or("");
-            describe(
-                datatype,
-                &[at(&lengths)],
-                &[chunk_length(schema, &grid, *i)],
-                &[name],
-                json!(0),
-            )
+            describe(datatype, &[length], &[chunk_length(&grid, *i, length)], &[name], fill)
         }
+        Member::GridMapping => describe(Datatype::Int32, &[], &[], &[], json!(0)),
     })
 }
 
@@ -194,51 +222,79 @@ fn fill_value(datatype: Datatype, bytes: &[u8]) -> Value {
 }
 
 /// Coordinates per chunk of a dimension: the tile extent, or the axis length if that is shorter.
-fn chunk_length(schema: &Schema, grid: &Grid, dimension: usize) -> u64 {
-    let length = lengths(schema, grid).get(dimension).copied().unwrap_or(0);
+fn chunk_length(grid: &Grid, dimension: usize, length: u64) -> u64 {
     let extent = grid.axes.get(dimension).map_or(1, |axis| axis.extent);
     extent.min(length).max(1)
 }
 
 /// The number of coordinate chunks of a dimension.
-fn chunks_along(schema: &Schema, grid: &Grid, dimension: usize) -> u64 {
-    let length = lengths(schema, grid).get(dimension).copied().unwrap_or(0);
-    length.div_ceil(chunk_length(schema, grid, dimension))
+fn chunks_along(grid: &Grid, dimension: usize, length: u64) -> u64 {
+    length.div_ceil(chunk_length(grid, dimension, length))
 }
 
-/// The bytes of a coordinate chunk; `None` after the last chunk.
-pub(super) fn coordinates(schema: &Schema, dimension: usize, chunk: u64) -> Option<Vec<u8>> {
+/// The cells of a coordinate chunk, counted from the start of the domain, and the number of coordinates in each chunk.
+/// `None` after the last chunk.
+pub(super) fn coordinate_cells(
+    schema: &Schema,
+    meaning: &Meaning,
+    dimension: usize,
+    chunk: u64,
+) -> Option<(Range<u64>, u64)> {
+    let grid = Grid::new(schema).ok()?;
+    let length = meaning.axes.get(dimension)?.length;
+    let count = chunk_length(&grid, dimension, length);
+    let first = chunk.checked_mul(count).filter(|first| *first < length)?;
+    Some((first..(first + count).min(length), count))
+}
+
+/// A dimension's own coordinates of these cells.
+pub(super) fn own_coordinates(schema: &Schema, dimension: usize, cells: Range<u64>) -> Option<Vec<u8>> {
     let grid = Grid::new(schema).ok()?;
     let axis = grid.axes.get(dimension)?;
-    if chunk >= chunks_along(schema, &grid, dimension) {
-        return None;
-    }
-    let count = chunk_length(schema, &grid, dimension);
-    let first = chunk * count;
-    let length = *lengths(schema, &grid).get(dimension)?;
-    let inside = |i: u64| first.checked_add(i).filter(|offset| *offset < length);
-    let width = axis.datatype.size();
-    let bytes = (0..count).flat_map(|i| match inside(i) {
-        Some(offset) => axis.coordinate(offset).to_le_bytes(),
-        // Readers ignore the values beyond the end of the axis.
-        None => vec![0; width],
-    });
-    Some(bytes.collect())
+    Some(cells.flat_map(|cell| axis.coordinate(cell).to_le_bytes()).collect())
+}
+
+/// Lists a folder of the hierarchy.
+///
+/// # Errors
+/// [`Error::NotFound`] for a file or a folder without data; [`Error::LimitExceeded`] if there are too many names.
+pub(super) fn list(array: &Array, place: &ViewPath<'_>, meaning: &Meaning) -> Result<Vec<DirEntry>> {
+    let schema = array.schema();
+    let metadata = DirEntry::file("zarr.json");
+    Ok(match place {
+        ViewPath::Zarr => {
+            let names = members(schema).into_iter().map(|(name, _)| DirEntry::dir(name));
+            let grid = has_grid_mapping(schema, meaning).then(|| DirEntry::dir(GRID_MAPPING));
+            names.chain(grid).chain([metadata]).collect()
+        }
+        ViewPath::ZarrArray(Member::GridMapping) => vec![metadata],
+        ViewPath::ZarrArray(_) => vec![DirEntry::dir("c"), metadata],
+        ViewPath::ZarrDir(member, prefix) => {
+            let is_last = prefix.len() + 1 == member.chunk_axes(schema);
+            let entry = |n: u64| match is_last {
+                true => DirEntry::file(n.to_string()),
+                false => DirEntry::dir(n.to_string()),
+            };
+            next(array, member, prefix, meaning)?.into_iter().map(entry).collect()
+        }
+        _ => return Err(Error::not_found(array.path(), "this is a file, not a folder")),
+    })
 }
 
 /// The possible next indices after `prefix` in the keys of existing chunks.
 ///
 /// # Errors
 /// [`Error::NotFound`] if no chunk key starts with `prefix`; [`Error::LimitExceeded`] if there are too many.
-pub(super) fn next(array: &Array, member: &Member, prefix: &[u64]) -> Result<Vec<u64>> {
-    if !holds(array, member, prefix)? {
+fn next(array: &Array, member: &Member, prefix: &[u64], meaning: &Meaning) -> Result<Vec<u64>> {
+    if !holds(array, member, prefix, meaning)? {
         return Err(Error::not_found(array.path(), "no chunk in this folder contains data"));
     }
     match member {
         Member::Coordinates(i) => {
-            let grid = Grid::new(array.schema())?;
-            Ok((0..chunks_along(array.schema(), &grid, *i)).collect())
+            let length = meaning.axes.get(*i).map_or(0, |axis| axis.length);
+            Ok((0..chunks_along(&Grid::new(array.schema())?, *i, length)).collect())
         }
+        Member::GridMapping => Ok(Vec::new()),
         // The values of a cell are always in one chunk.
         _ if prefix.len() == array.schema().dimensions.len() => Ok(vec![0]),
         _ => tiles(array, member)?.next(prefix),
@@ -264,19 +320,26 @@ fn tiles(array: &Array, member: &Member) -> Result<Tiles> {
 ///
 /// # Errors
 /// Same as [`Grid::new`].
-pub(super) fn holds(array: &Array, member: &Member, prefix: &[u64]) -> Result<bool> {
-    let dimensions = array.schema().dimensions.len();
+pub(super) fn holds(array: &Array, member: &Member, prefix: &[u64], meaning: &Meaning) -> Result<bool> {
     match (member, prefix) {
         (Member::Coordinates(_), []) => Ok(true),
+        (Member::GridMapping, _) => Ok(false),
         (Member::Coordinates(i), [chunk, ..]) => {
-            let grid = Grid::new(array.schema())?;
-            Ok(*chunk < chunks_along(array.schema(), &grid, *i))
+            let length = meaning.axes.get(*i).map_or(0, |axis| axis.length);
+            Ok(*chunk < chunks_along(&Grid::new(array.schema())?, *i, length))
         }
-        _ => {
-            let (tile, inner) = prefix.split_at(dimensions.min(prefix.len()));
-            Ok(inner.iter().all(|&n| n == 0) && tiles(array, member)?.holds(tile))
-        }
+        _ => has_chunk(array, member, prefix),
     }
+}
+
+/// The same for an array of values or of validity.
+pub(super) fn has_chunk(array: &Array, member: &Member, prefix: &[u64]) -> Result<bool> {
+    let dimensions = array.schema().dimensions.len();
+    if matches!(member, Member::Coordinates(_) | Member::GridMapping) {
+        return Ok(false);
+    }
+    let (tile, inner) = prefix.split_at(dimensions.min(prefix.len()));
+    Ok(inner.iter().all(|&n| n == 0) && tiles(array, member)?.holds(tile))
 }
 
 #[cfg(test)]
@@ -286,7 +349,7 @@ mod tests {
 
     #[test]
     fn metadata_states_shape_chunks_type_and_fill_value() {
-        let json = metadata(&schema(), &Member::Values("__maybe".into()), None).unwrap();
+        let json = metadata(&schema(), &Member::Values("__maybe".into()), None, &none(&schema())).unwrap();
         assert_eq!(json["shape"], json!([10, 3]));
         assert_eq!(json["chunk_grid"]["configuration"]["chunk_shape"], json!([4, 2]));
         assert_eq!(
@@ -294,29 +357,32 @@ mod tests {
             (&json!("float32"), &json!("NaN"))
         );
         assert_eq!(json["dimension_names"], json!(["t", "dim_1"]));
-        let json = metadata(&schema(), &Member::Values("rgb".into()), None).unwrap();
+        let json = metadata(&schema(), &Member::Values("rgb".into()), None, &none(&schema())).unwrap();
         assert_eq!((&json["shape"], &json["fill_value"]), (&json!([10, 3, 3]), &json!(255)));
         let mut complex = schema();
         complex.attributes[1] = Attribute::new("z", Datatype::Float32, CellCount::Fixed(2));
         complex.attributes[1].fill = [1_f32, f32::NAN].map(f32::to_le_bytes).concat();
-        let json = metadata(&complex, &Member::Values("z".into()), None).unwrap();
+        let json = metadata(&complex, &Member::Values("z".into()), None, &none(&complex)).unwrap();
         assert_eq!(
             (&json["shape"], &json["data_type"]),
             (&json!([10, 3]), &json!("complex64"))
         );
         assert_eq!(json["fill_value"], json!([1.0, "NaN"]));
-        let json = metadata(&schema(), &Member::Coordinates(0), None).unwrap();
+        let json = metadata(&schema(), &Member::Coordinates(0), None, &none(&schema())).unwrap();
         assert_eq!(json["attributes"]["units"], json!("days since 1970-01-01"));
     }
 
     #[test]
     fn coordinates_end_with_the_domain() {
-        let bytes = coordinates(&schema(), 0, 2).unwrap();
-        let values: Vec<i64> = bytes
-            .chunks(8)
-            .map(|b| i64::from_le_bytes(b.try_into().unwrap()))
-            .collect();
-        assert_eq!(values, [18, 19, 0, 0]);
-        assert_eq!(coordinates(&schema(), 0, 3), None);
+        let (schema, meaning) = (schema(), none(&schema()));
+        assert_eq!(coordinate_cells(&schema, &meaning, 0, 2), Some((8..10, 4)));
+        assert_eq!(coordinate_cells(&schema, &meaning, 0, 3), None);
+        let bytes = own_coordinates(&schema, 0, 8..10).unwrap();
+        assert_eq!(bytes, [18_i64, 19].map(i64::to_le_bytes).concat());
+    }
+
+    /// Nothing but the schema is known.
+    fn none(schema: &Schema) -> Meaning {
+        Meaning::new(schema, &crate::conventions::Dataset::default(), "")
     }
 }

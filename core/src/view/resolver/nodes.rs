@@ -2,17 +2,18 @@
 
 use std::sync::{Arc, PoisonError};
 
-use super::{View, chunks, facts};
+use super::{View, chunks, coordinates, facts};
 use crate::array::{Array, Fragment};
 use crate::error::Result;
 use crate::format::enumeration::Enumeration;
 use crate::schema_json;
 use crate::view::chunk::ZarrChunk;
 use crate::view::encode::Format;
+use crate::view::hash::hash;
 use crate::view::members::Member;
 use crate::view::node::{Content, Node, NodeKind};
 use crate::view::slice::Slice;
-use crate::view::snapshot::{Snapshot, hash};
+use crate::view::snapshot::Snapshot;
 use crate::view::tiles::Tiles;
 use crate::view::tree::ViewPath;
 use crate::view::{documents, listed, options, readme, selection, zarr};
@@ -42,7 +43,10 @@ impl View {
             ViewPath::TileDir(_, prefix) => Tiles::of(array)?.holds(prefix).then(|| Node::dir(path, modified)),
             ViewPath::Readme => {
                 let name = if name.is_empty() { &self.source.name } else { name };
-                text(readme::array_readme(name, array, now))
+                // The rest of the page is right even if the array's metadata is damaged.
+                let facts = facts::of(snapshot).await.ok();
+                let summary = facts.map(|facts| facts.summary.clone()).unwrap_or_default();
+                text(readme::array_readme(name, array, &summary, now))
             }
             ViewPath::Schema => text(documents::pretty(&schema_json::to_json(
                 array.schema(),
@@ -57,27 +61,24 @@ impl View {
                 let found = array.fragments().iter().find(is_named);
                 found.and_then(|f| text(documents::fragment(f, &f.schema)))
             }
-            ViewPath::Zarr | ViewPath::ZarrArray(_) => Some(Node::dir(path, modified)),
-            ViewPath::ZarrGroup => text(documents::pretty(&zarr::group(array, &facts::load(array).await?)?)),
+            ViewPath::Zarr => Some(Node::dir(path, modified)),
+            ViewPath::ZarrArray(Member::GridMapping) | ViewPath::ZarrMeta(Member::GridMapping)
+                if !zarr::has_grid_mapping(array.schema(), &facts::of(snapshot).await?.meaning) =>
+            {
+                None
+            }
+            ViewPath::ZarrArray(_) => Some(Node::dir(path, modified)),
+            ViewPath::ZarrGroup => text(documents::pretty(&zarr::group(array, &*facts::of(snapshot).await?)?)),
             ViewPath::ZarrMeta(member) => text(documents::pretty(&zarr::array(
                 array,
                 member,
-                &facts::load(array).await?,
+                &*facts::of(snapshot).await?,
             )?)),
-            ViewPath::ZarrDir(member, prefix) => zarr::holds(array, member, prefix)?.then(|| Node::dir(path, modified)),
-            ViewPath::ZarrChunk(Member::Coordinates(dimension), key) => {
-                let chunk = key
-                    .first()
-                    .and_then(|k| zarr::coordinates(array.schema(), *dimension, *k));
-                chunk.map(|bytes| Node::text(path, modified, bytes))
+            ViewPath::ZarrDir(member, prefix) => {
+                let facts = facts::of(snapshot).await?;
+                zarr::holds(array, member, prefix, &facts.meaning)?.then(|| Node::dir(path, modified))
             }
-            ViewPath::ZarrChunk(member, key) if zarr::holds(array, member, key)? => {
-                match ZarrChunk::new(snapshot, member, key)? {
-                    Some(chunk) => Some(chunks::node(snapshot, chunk).await?),
-                    None => None,
-                }
-            }
-            ViewPath::ZarrChunk(..) => None,
+            ViewPath::ZarrChunk(member, key) => self.zarr_chunk(path, snapshot, member, key).await?,
             ViewPath::Tile(attribute, tile) => {
                 let tiles = Tiles::of(array)?;
                 if !tiles.holds(tile) {
@@ -110,6 +111,21 @@ impl View {
                 let node = self.slice_node(slice).await?;
                 Some(if is_dense { node.counted_elsewhere() } else { node })
             }
+        })
+    }
+
+    async fn zarr_chunk(&self, path: &str, snapshot: &Snapshot, member: &Member, key: &[u64]) -> Result<Option<Node>> {
+        if let (Member::Coordinates(dimension), [chunk]) = (member, key) {
+            let facts = facts::of(snapshot).await?;
+            let found = coordinates::chunk(&snapshot.array, &facts.meaning, *dimension, *chunk).await?;
+            return Ok(found.map(|bytes| Node::text(path, snapshot.modified_ms, bytes)));
+        }
+        if !zarr::has_chunk(&snapshot.array, member, key)? {
+            return Ok(None);
+        }
+        Ok(match ZarrChunk::new(snapshot, member, key)? {
+            Some(chunk) => Some(chunks::node(snapshot, chunk).await?),
+            None => None,
         })
     }
 
