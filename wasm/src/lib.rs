@@ -6,6 +6,7 @@
 mod array;
 mod bridge;
 mod columns;
+mod describe;
 mod error;
 mod evolve;
 mod group;

@@ -179,7 +179,7 @@ pub(crate) async fn until<T>(aborted: Option<Promise>, work: impl Future<Output 
     }
 }
 
-fn options(start: f64, end: f64, key: Option<Vec<u8>>) -> Result<OpenOptions, JsValue> {
+pub(crate) fn options(start: f64, end: f64, key: Option<Vec<u8>>) -> Result<OpenOptions, JsValue> {
     Ok(OpenOptions {
         window: window(start, end),
         key: parse_key(key).map_err(|e| to_js(&e))?,

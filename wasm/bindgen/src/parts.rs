@@ -18,7 +18,7 @@ pub(crate) struct Part {
 
 /// The parts, what each needs, and its entries: methods of the bindings, and functions of the engine. A name that ends
 /// with `_` matches all names that start with it.
-const PARTS: [(&str, &[&str], &[&str]); 4] = [
+const PARTS: [(&str, &[&str], &[&str]); 5] = [
     (
         "write",
         &["more"],
@@ -38,6 +38,13 @@ const PARTS: [(&str, &[&str], &[&str]); 4] = [
             "rawstore_index",
             "rawwriter_",
             "__wbg_rawwriter_free",
+            // Only changes call these methods of stores.
+            "<hyperslab_wasm::bridge::JsVfs as hyperslab::vfs::Vfs>::create",
+            "<hyperslab_wasm::bridge::JsVfs as hyperslab::vfs::Vfs>::delete",
+            "<hyperslab_wasm::bridge::JsVfs as hyperslab::vfs::Vfs>::write",
+            "<hyperslab::vfs::manifest::store::ManifestVfs as hyperslab::vfs::Vfs>::create",
+            "<hyperslab::vfs::manifest::store::ManifestVfs as hyperslab::vfs::Vfs>::delete",
+            "<hyperslab::vfs::manifest::store::ManifestVfs as hyperslab::vfs::Vfs>::write",
         ],
     ),
     (
@@ -51,11 +58,15 @@ const PARTS: [(&str, &[&str], &[&str]); 4] = [
             "rawgroup_",
             "__wbg_rawgroup_free",
             "hyperslab_wasm::select::from_text",
+            // Only selections as text and descriptions look at neighbours.
+            "<hyperslab_wasm::bridge::JsVfs as hyperslab::vfs::capabilities::Neighbours>::beside",
+            "<hyperslab::vfs::manifest::store::ManifestVfs as hyperslab::vfs::capabilities::Neighbours>::beside",
         ],
     ),
+    ("describe", &["more"], &["rawarray_describe", "rawstore_describe"]),
     (
         "view",
-        &["more"],
+        &["more", "describe"],
         &["rawview_", "rawarray_view", "rawstore_view", "__wbg_rawview_free"],
     ),
     (

@@ -158,9 +158,10 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
     readonly path: string,
     /** @internal */
     readonly key: Uint8Array | undefined,
-    private readonly pool: Pooled | undefined,
-    /** Whether it is open as of a time. */
-    private readonly isFixed: boolean,
+    /** @internal */
+    readonly pool: Pooled | undefined,
+    /** The time it is open as of. @internal */
+    readonly time: OpenOptions["at"],
   ) {
     this.show(raw);
   }
@@ -175,12 +176,12 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
 
   /** Shows a change that was made at `time`, unless this is open as of a time. Returns the fragment called `name`. @internal */
   async changed(time: number, name?: string): Promise<FragmentInfo | undefined> {
-    if (this.isFixed && name === undefined) return undefined;
+    if (this.time !== undefined && name === undefined) return undefined;
     const mine = (this.rereads.begun += 1);
     try {
-      const raw = await within(this.store, undefined, () => (this.isFixed ? this.raw.at(time, time) : this.raw.at(0, Math.max(time, Date.now()))));
+      const raw = await within(this.store, undefined, () => (this.time !== undefined ? this.raw.at(time, time) : this.raw.at(0, Math.max(time, Date.now()))));
       // Of reads that overlap, the one that began last has seen the changes of all.
-      if (!this.isFixed && mine > this.rereads.shown) {
+      if (this.time === undefined && mine > this.rereads.shown) {
         this.rereads.shown = mine;
         this.show(raw);
       }
@@ -198,7 +199,7 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
     const { pool, signal } = options;
     const key = keyOf(options.key);
     const raw = await within(store, signal, async (aborted) => engineOf(store, pool, options.tileCacheBytes).open(path, start, end, key, aborted));
-    return new TileArray<A>(raw, store, path, key, pool, options.at !== undefined);
+    return new TileArray<A>(raw, store, path, key, pool, options.at);
   }
 
   /**
@@ -221,7 +222,7 @@ export class TileArray<A extends object = Fields, D extends object = Fields> {
     check<CallOptions>({ options }, { signal: 1 });
     const [start, end] = timeRange(at);
     const raw = await within(this.store, options.signal, async (aborted) => this.raw.at(start, end, aborted));
-    return new TileArray(raw, this.store, this.path, this.key, this.pool, true);
+    return new TileArray(raw, this.store, this.path, this.key, this.pool, at);
   }
 
   /** The visible fragments, oldest first. */

@@ -20,8 +20,9 @@ export type WasmSource = WasmInput | Promise<WasmInput>;
  * - `view` is for `mount`, `asZarrita` and `respond`.
  * - `codecs` has the filters bzip2, WebP and dictionary, and encryption.
  * - `more` has groups, counts, plans of reads and selections as text.
+ * - `describe` says what arrays and groups mean.
  */
-export type Part = "core" | "write" | "view" | "codecs" | "more";
+export type Part = "core" | "write" | "view" | "codecs" | "more" | "describe";
 
 /** A file of the engine. Browsers with WebAssembly SIMD load `core`, and so on; others load `core-baseline`. */
 export type WasmFile = Part | `${Part}-baseline`;

@@ -113,7 +113,8 @@ export class Group {
     readonly store: Store,
     /** The group's path in the store. */
     readonly path: string,
-    private readonly options: Pick<OpenOptions, "at" | "key" | "pool">,
+    /** @internal */
+    readonly options: Pick<OpenOptions, "at" | "key" | "pool">,
   ) {
     const found = JSON.parse(raw.members()) as (Omit<Member, "name"> & { name: string | null })[];
     this.members = found.map((m) => ({ ...m, name: m.name ?? last(m.uri) }));

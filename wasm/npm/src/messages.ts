@@ -9,7 +9,7 @@ export interface Engine {
 }
 export type EngineArray = Pick<
   RawArray,
-  | "attrs" | "consolidate" | "count" | "countDeleted" | "deleteCells" | "dims" | "enumeration" | "evolve" | "explain" | "fragments" | "get" | "metadata" | "nonEmptyDomain" | "put" | "schema" | "times" | "vacuum" | "writeTime"
+  | "attrs" | "consolidate" | "count" | "countDeleted" | "deleteCells" | "describe" | "dims" | "enumeration" | "evolve" | "explain" | "fragments" | "get" | "metadata" | "nonEmptyDomain" | "put" | "schema" | "times" | "vacuum" | "writeTime"
 > & {
   at(...args: Parameters<RawArray["at"]>): Promise<EngineArray>;
   query(...args: Parameters<RawArray["query"]>): EngineBatches;

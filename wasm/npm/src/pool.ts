@@ -318,6 +318,7 @@ class RemoteStore implements Engine {
       count: async (ranges, condition, aborted) => any("count", [ranges, condition], aborted),
       countDeleted: async (...args) => any("countDeleted", args),
       deleteCells: async (...args) => any("deleteCells", args),
+      describe: async (aborted) => any("describe", [], aborted),
       enumeration: async (name) => any("enumeration", [name]),
       evolve: async (...args) => any("evolve", args),
       explain: async (selection, fields, order, condition, aborted) => any("explain", [selection, fields, order, condition], aborted),

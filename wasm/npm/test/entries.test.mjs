@@ -6,7 +6,7 @@ import * as pools from "hyperslab/pool";
 import * as zips from "hyperslab/zip";
 import { counted, line, points as pointsSchema } from "./fixtures.mjs";
 
-const { asZarrita, consolidate, copy, create, createGroup, csr, deleteCells, DirectoryStore, evolve, FileStore, get, HttpStore, kindOf, list, MemoryStore, mount, open, OpfsStore, points, prefetch, put, putMembers, putMeta, query, respond, slice, toDense, vacuum, writeManifest, writer } = hyperslab;
+const { asZarrita, consolidate, copy, create, createGroup, csr, deleteCells, describe, DirectoryStore, evolve, FileStore, get, HttpStore, kindOf, levels, list, MemoryStore, mount, open, OpfsStore, points, prefetch, put, putMembers, putMeta, query, respond, slice, toDense, vacuum, writeManifest, writer } = hyperslab;
 const { Pool } = pools;
 const { exportZip, ZipStore } = zips;
 
@@ -69,6 +69,8 @@ const ENTRIES = {
   deleteCells: { array: [(x) => deleteCells(x, "v > 9")], where: [(x) => deleteCells(sparse, x)], options: [(x) => deleteCells(sparse, "v > 9", x), OPTIONS] },
   consolidate: { array: [(x) => consolidate(x)], options: [(x) => consolidate(array, x), OPTIONS], amplification: [(x) => consolidate(array, { amplification: x }), ["undefined", "number"]] },
   vacuum: { array: [(x) => vacuum(x)], options: [(x) => vacuum(array, x), OPTIONS] },
+  describe: { source: [async (x) => describe(x)], options: [async (x) => describe(store, x), OPTIONS] },
+  levels: { source: [async (x) => levels(x)], options: [async (x) => levels(store, x), OPTIONS] },
   mount: { source: [async (x) => mount(x), ["string"]], options: [async (x) => mount(store, x), OPTIONS] },
   "Mount.readFile": { path: [(x) => files.readFile(x)], options: [(x) => files.readFile("x", x)] },
   "Mount.stat": { path: [(x) => files.stat(x), ["string"]], options: [(x) => files.stat("x", x), OPTIONS] },

@@ -34,6 +34,8 @@ const CALLS = {
   put: ["dense", "(await h.put(a, null, new Int32Array(10))).cells", 10],
   "put with a text": ["dense", "(await h.put(a, '0:10', new Int32Array(10))).cells", 10],
   "get with a text": ["dense", "(await h.get(a, '3:5')).data.join()", "3,3"],
+  describe: ["dense", "(await h.describe(a)).variables[0].name", "a"],
+  levels: ["dense", "(await h.levels(a))[0].shape.join()", "10"],
   mount: ["dense", "(await h.mount(a).readDir()).length > 3", true],
   asZarrita: ["dense", "(await h.asZarrita(a).get('/zarr.json')).length > 9", true],
   deleteCells: ["sparse", "typeof await h.deleteCells(a, 'a > 2')", "string"],

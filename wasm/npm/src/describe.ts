@@ -1,0 +1,106 @@
+// What arrays and groups mean: axes, units, coordinate systems, channels, levels and tables.
+import { check } from "./arguments.js";
+import { keyOf, OPENING, rawStore, storeOf, TileArray, timeRange, within, type OpenOptions } from "./array.js";
+import type { Axis, Dataset } from "./dataset.js";
+import { HyperslabError } from "./errors.js";
+import { Group } from "./group.js";
+import type { Store } from "./store.js";
+
+/** A resolution of an array or image. */
+export interface PyramidLevel {
+  /** The array with the cells. */
+  readonly array: TileArray;
+  /** The number of positions along each axis. */
+  readonly shape: readonly number[];
+  /** How many positions of the finest level one position covers, along each axis. */
+  readonly factors: readonly number[];
+  /** The distance between neighbouring positions along each axis, in the unit of the axis. `null` if it is not known. */
+  readonly scale: readonly (number | null)[];
+}
+
+type Source = TileArray | Group | string | URL | Store;
+
+/**
+ * Says what an array or a group means, whichever application wrote it: TileDB-CF, GDAL, TileDB-BioImaging, SOMA, PDAL,
+ * pandas and others. Reads metadata, and the coordinates of short axes. The result is the `dataset` of
+ * `hyperslab info --json`.
+ *
+ * @example
+ * ```js
+ * import { describe } from "hyperslab";
+ *
+ * const { variables } = await describe("https://example.org/arrays/rain");
+ * console.log(variables[0].name, variables[0].axes[0].role);
+ * ```
+ *
+ * ```text
+ * rain time
+ * ```
+ */
+export async function describe(source: Source, options: OpenOptions = {}): Promise<Dataset> {
+  check<OpenOptions>({ options }, OPENING);
+  if (source instanceof TileArray) return JSON.parse(await within(source.store, options.signal, (aborted) => source.raw.describe(aborted)));
+  const { store, path, at, key } = placeOf(source, options);
+  const [start, end] = timeRange(at);
+  return JSON.parse(await within(store, options.signal, async (aborted) => rawStore(store).describe(path, start, end, keyOf(key), aborted)));
+}
+
+/**
+ * The levels of an image, raster or array with overviews, finest first, with their arrays open. An array without
+ * coarser levels is the only one. Fails with the code `NotFound` if a group holds no array with levels.
+ *
+ * @example
+ * ```js
+ * import { levels } from "hyperslab";
+ *
+ * for (const { array, shape, factors } of await levels("https://example.org/arrays/elevation")) console.log(array.kind, shape, factors);
+ * ```
+ *
+ * ```text
+ * dense [ 1024, 1024 ] [ 1, 1 ]
+ * ```
+ */
+export async function levels(source: Source, options: OpenOptions = {}): Promise<PyramidLevel[]> {
+  const dataset = await describe(source, options);
+  const { variables = [] } = dataset;
+  const data = variables.filter(({ role }) => role === "data");
+  const found = dataset.levels ?? data.slice(0, 1).map(({ path, axes }) => ({ path, shape: axes.map(({ length = 0 }) => length), factors: axes.map(() => 1) }));
+  if (found.length === 0) throw new HyperslabError("NotFound", "there is no dense array with levels; see what describe() returns");
+  const axes = data.find(({ path }) => path === found[0]?.path)?.axes ?? data[0]?.axes ?? [];
+  return Promise.all(found.map(async ({ path, shape, factors }) => {
+    const array = await openAt(source, path, options);
+    return { array, shape, factors, scale: factors.map((factor, i) => scaleOf(axes[i], factor)) };
+  }));
+}
+
+/** Where a source is, and how it is opened. */
+function placeOf(source: Source, options: OpenOptions): OpenOptions & { store: Store; path: string } {
+  if (source instanceof Group) return { ...source.options, signal: options.signal, store: source.store, path: source.path };
+  if (!(source instanceof TileArray)) return { ...options, store: storeOf(source, options), path: options.path ?? "" };
+  const { store, path, time, key, pool } = source;
+  return { ...(time === undefined ? {} : { at: time }), ...(key ? { key } : {}), ...(pool ? { pool } : {}), signal: options.signal, store, path };
+}
+
+/** The distance between coordinates that are `factor` positions apart. */
+function scaleOf(axis: Axis | undefined, factor: number): number | null {
+  const { coordinates } = axis ?? {};
+  const step = coordinates?.type === "regular" ? coordinates.step : coordinates?.type === "array" ? coordinates.regular?.step : undefined;
+  return step === undefined ? null : Math.abs(step) * factor;
+}
+
+/** Opens the array at a path of a description. */
+async function openAt(source: Source, relative: string, options: OpenOptions): Promise<TileArray> {
+  if (source instanceof TileArray && relative === "") return source;
+  const { store, path: base, ...opened } = placeOf(source, options);
+  const parts = base.split("/").filter(Boolean);
+  const rest = relative.split("/").filter(Boolean);
+  while (rest[0] === ".." && parts.length > 0) {
+    parts.pop();
+    rest.shift();
+  }
+  if (rest[0] !== "..") return TileArray.open(store, [...parts, ...rest].join("/"), opened);
+  const [, name = "", ...below] = rest;
+  const beside = store.beside?.(name);
+  if (!beside) throw new HyperslabError("NotFound", `the level ${relative} is next to the store's root, where the store cannot look; open the array from the folder around it`);
+  return TileArray.open(beside, below.join("/"), opened);
+}

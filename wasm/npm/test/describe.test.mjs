@@ -1,0 +1,49 @@
+// What arrays and groups mean: arrays of real applications, read over HTTP.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, test } from "node:test";
+import { gunzipSync } from "node:zlib";
+import { describe, get, levels, open } from "hyperslab";
+import { Pool } from "hyperslab/pool";
+import { serve } from "./serve.mjs";
+
+const conventions = new URL("../../../tests/conventions/", import.meta.url);
+/** The description that `hyperslab info --json` gives. */
+const expected = async (name) => JSON.parse(await readFile(new URL(`${name}.json`, conventions), "utf8"));
+let server;
+const pool = new Pool({ workers: 1 });
+
+before(async () => {
+  const examples = JSON.parse(gunzipSync(await readFile(new URL("examples.json.gz", conventions))));
+  const files = Object.entries(examples).flatMap(([name, own]) => Object.entries(own).map(([path, hex]) => [`${name}/${path}`, Uint8Array.from(Buffer.from(hex, "hex"))]));
+  server = await serve(new Map(files));
+});
+after(async () => {
+  pool.close();
+  await server.close();
+});
+
+test("a group and an array are described as the command line does", async () => {
+  const group = `${server.url}/gdal_raster`;
+  assert.deepEqual(await describe(group), await expected("gdal_raster"));
+  assert.deepEqual(await describe(await open(group, { kind: "group" })), await expected("gdal_raster"));
+  const array = `${server.url}/cf_netcdf/per_variable/t2m`;
+  for (const source of [array, await open(array), await open(array, { pool })]) assert.deepEqual(await describe(source), await expected("cf_netcdf-per_variable-t2m"));
+  assert.deepEqual(await describe(server.url, { path: "bioimg_ome" }), await expected("bioimg_ome"));
+});
+
+test("levels are open, finest first, with their scales", async () => {
+  const seen = async (source) => (await levels(source)).map(({ array, shape, factors, scale }) => [array.path, shape, factors, scale]);
+  assert.deepEqual(await seen(`${server.url}/bioimg_ome`), [
+    ["l_0.tdb", [3, 2, 32, 48], [1, 1, 1, 1], [null, 2, 0.5, 0.5]], ["l_1.tdb", [3, 2, 16, 24], [1, 1, 2, 2], [null, 2, 1, 1]],
+  ]);
+  assert.deepEqual(await seen(await open(`${server.url}/gdal_raster`, { kind: "group" })), [
+    ["l_0", [1, 70, 100], [1, 1, 1], [null, 10, 10]], ["l_1", [1, 35, 50], [1, 2, 2], [null, 20, 20]],
+  ]);
+  const [, coarse] = await levels(`${server.url}/gdal_raster`);
+  assert.deepEqual((await get(coarse.array, [1, [0, 1], [0, 1]])).shape, [2, 2]);
+  const own = await open(`${server.url}/cf_xarray/air`);
+  const [only, ...others] = await levels(own);
+  assert.deepEqual([only.array === own, only.shape, only.scale, others], [true, [2, 3, 4], [1, 10, 1], []]);
+  await assert.rejects(levels(`${server.url}/pandas`), { code: "NotFound" });
+});
