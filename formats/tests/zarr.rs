@@ -163,6 +163,13 @@ fn what_cannot_be_read_is_named() {
     );
     write(&|plain| plain.replace(r#""chunks": [4]"#, r#""chunks": [99999999999]"#));
     assert!(why(&path).contains("its chunks have more than"), "{}", why(&path));
+    let one_by_one = |plain: &str| {
+        plain
+            .replace("[4]", "[1]")
+            .replace(r#""shape": [1]"#, r#""shape": [1000000000]"#)
+    };
+    write(&one_by_one);
+    assert!(why(&path).contains("it has 1000000000 chunks"), "{}", why(&path));
     write(&|plain| plain.replace(r#""<i4""#, r#"[["a", "<i4"]]"#));
     assert!(
         why(&path).contains("structured types are not supported"),
@@ -172,4 +179,11 @@ fn what_cannot_be_read_is_named() {
     write(&str::to_owned);
     std::fs::write(path.join("0"), b"not zlib").unwrap();
     assert!(why(&path).contains("cannot read the chunk at [0]"), "{}", why(&path));
+    let large = std::fs::File::create(path.join("0")).unwrap();
+    large.set_len(1 << 40).unwrap();
+    assert!(
+        why(&path).contains("0 has 1099511627776 bytes, more than the"),
+        "{}",
+        why(&path)
+    );
 }

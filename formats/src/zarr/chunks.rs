@@ -28,7 +28,11 @@ pub(super) struct Reader {
     path: String,
     pub(super) meta: Meta,
     /// Chunks that were decoded last, by position.
-    cache: VecDeque<(Vec<u64>, Option<Arc<Chunk>>)>,
+    cache: HashMap<Vec<u64>, Option<Arc<Chunk>>>,
+    /// The positions of the cached chunks, oldest first.
+    order: VecDeque<Vec<u64>>,
+    /// Bytes of the cached chunks.
+    held: usize,
     /// The indexes of shards, by file.
     shards: HashMap<String, Option<Arc<Vec<[u64; 2]>>>>,
     memory_bytes: usize,
@@ -40,7 +44,9 @@ impl Reader {
             store,
             path,
             meta,
-            cache: VecDeque::new(),
+            cache: HashMap::new(),
+            order: VecDeque::new(),
+            held: 0,
             shards: HashMap::new(),
             memory_bytes: usize::try_from(memory_bytes).unwrap_or(usize::MAX),
         }
@@ -100,7 +106,7 @@ impl Reader {
 
     /// A decoded chunk; `None` if it holds fill values only.
     fn chunk(&mut self, position: &[u64]) -> Result<Option<Arc<Chunk>>> {
-        if let Some((_, chunk)) = self.cache.iter().find(|(at, _)| at == position) {
+        if let Some(chunk) = self.cache.get(position) {
             return Ok(chunk.clone());
         }
         let shape: Vec<usize> = self
@@ -113,11 +119,13 @@ impl Reader {
             Some(data) => Some(Arc::new(self.meta.pipeline.decode(data, &shape, self.meta.of)?)),
             None => None,
         };
-        self.cache.push_back((position.to_vec(), chunk.clone()));
         let size = |chunk: &Option<Arc<Chunk>>| chunk.as_ref().map_or(0, |c| c.bytes()) + 64;
-        let mut held: usize = self.cache.iter().map(|(_, chunk)| size(chunk)).sum();
-        while held > self.memory_bytes && self.cache.len() > 1 {
-            held -= self.cache.pop_front().map_or(0, |(_, chunk)| size(&chunk));
+        self.held += size(&chunk);
+        self.cache.insert(position.to_vec(), chunk.clone());
+        self.order.push_back(position.to_vec());
+        while self.held > self.memory_bytes && self.order.len() > 1 {
+            let oldest = self.order.pop_front().and_then(|at| self.cache.remove(&at));
+            self.held -= oldest.map_or(0, |chunk| size(&chunk));
         }
         Ok(chunk)
     }
@@ -125,7 +133,15 @@ impl Reader {
     /// The bytes of a chunk as they are stored.
     fn stored(&mut self, position: &[u64]) -> Result<Option<Vec<u8>>> {
         // Encoded chunks may be longer than decoded ones, but not by much.
-        let limit = 2 * CHUNK_BYTES_MAX as u64;
+        let any_length = matches!(self.meta.of.kind, Kind::LongText | Kind::LongBlob);
+        let cells = self.meta.chunk.iter().fold(1, |n: u64, side| n.saturating_mul(*side));
+        let decoded = cells.saturating_mul(self.meta.of.bytes as u64).saturating_add(1 << 16);
+        let most = if any_length {
+            u64::MAX
+        } else {
+            decoded.saturating_mul(2)
+        };
+        let limit = most.min(2 * CHUNK_BYTES_MAX as u64);
         let Some(shards) = self.meta.shards.clone() else {
             let file = join(&self.path, &self.meta.keys.name(position));
             return self.store.read(&file, limit);
@@ -146,7 +162,10 @@ impl Reader {
         if start == MISSING && bytes == MISSING {
             return Ok(None);
         }
-        ensure!(bytes <= limit, "a chunk of a shard has {bytes} bytes");
+        ensure!(
+            bytes <= limit,
+            "a chunk in a shard has {bytes} bytes, more than the {limit} that it can have; the shard's index is damaged"
+        );
         let data = self.store.range(&file, start, bytes)?;
         data.map(Some).with_context(|| format!("{file} is gone"))
     }

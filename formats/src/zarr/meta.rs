@@ -63,6 +63,9 @@ impl Keys {
     }
 }
 
+/// The most chunks of an array. Each is looked for in the store, even if it is missing.
+const CHUNKS_MAX: u64 = 1 << 24;
+
 impl Meta {
     pub(super) fn of_v2(value: &Value) -> Result<Self> {
         let shape = lengths(value.get("shape"), "shape")?;
@@ -187,7 +190,7 @@ impl Meta {
         Ok(())
     }
 
-    /// Checks that a chunk can be held in memory.
+    /// Checks that a chunk can be held in memory, and that its chunks can be looked for in bearable time.
     fn checked(self) -> Result<Self> {
         ensure!(
             self.chunk.len() == self.shape.len() && self.names.len() == self.shape.len(),
@@ -201,6 +204,12 @@ impl Meta {
         ensure!(
             most(&self.chunk, self.of.bytes.max(1)),
             "its chunks have more than {CHUNK_BYTES_MAX} bytes; write it again with smaller ones"
+        );
+        let chunks = self.shape.iter().zip(&self.chunk).map(|(n, chunk)| n.div_ceil(*chunk));
+        let chunks = chunks.fold(1, u64::saturating_mul);
+        ensure!(
+            chunks <= CHUNKS_MAX,
+            "it has {chunks} chunks, more than {CHUNKS_MAX}; write it again with larger chunks"
         );
         if let Some(shards) = &self.shards {
             ensure!(most(&shards.counts, 16), "its shards have too many chunks");

@@ -55,7 +55,12 @@ pub(crate) fn open(path: &Path, options: &Options) -> Result<Box<dyn Source>> {
                 ));
             }
             Err(why) => {
-                let note = format!("'{}' is left out: {why:#}", node.path);
+                let name = if node.path.is_empty() {
+                    "the array"
+                } else {
+                    &format!("'{}'", node.path)
+                };
+                let note = format!("{name} is left out: {why:#}");
                 first_left_out = first_left_out.or_else(|| Some(note.clone()));
                 dataset.notes.push(note);
             }
