@@ -19,11 +19,20 @@ pub enum Format {
     Nifti,
     /// Zarr of version 2 or 3: a folder, on the local disk or at an address.
     Zarr,
+    /// LAS and LAZ.
+    Las,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 5] = [Self::NetCdf, Self::Hdf5, Self::Tiff, Self::Nifti, Self::Zarr];
+    pub const ALL: [Self; 6] = [
+        Self::NetCdf,
+        Self::Hdf5,
+        Self::Tiff,
+        Self::Nifti,
+        Self::Zarr,
+        Self::Las,
+    ];
 
     /// The extensions of its files, without the dot. The first is its name on the command line.
     pub fn extensions(self) -> &'static [&'static str] {
@@ -33,6 +42,7 @@ impl Format {
             Self::Tiff => &["tif", "tiff", "gtiff", "geotiff"],
             Self::Nifti => &["nii", "nifti"],
             Self::Zarr => &["zarr"],
+            Self::Las => &["las", "laz"],
         }
     }
 
@@ -44,12 +54,13 @@ impl Format {
             Self::Tiff => "TIFF",
             Self::Nifti => "NIfTI",
             Self::Zarr => "Zarr",
+            Self::Las => "LAS",
         }
     }
 
     /// The format of a file with these first bytes.
     pub fn of_content(head: &[u8]) -> Option<Self> {
-        const MAGIC: [(&[u8], Format); 8] = [
+        const MAGIC: [(&[u8], Format); 9] = [
             (b"\x89HDF\r\n\x1a\n", Format::Hdf5),
             (b"CDF\x01", Format::NetCdf),
             (b"CDF\x02", Format::NetCdf),
@@ -58,6 +69,7 @@ impl Format {
             (b"MM\0*", Format::Tiff),
             (b"II+\0", Format::Tiff),
             (b"MM\0+", Format::Tiff),
+            (b"LASF", Format::Las),
         ];
         let found = MAGIC.iter().find(|(magic, _)| head.starts_with(magic));
         found.map(|(_, format)| *format)
@@ -82,6 +94,8 @@ impl Format {
     pub(crate) fn open(self, path: &Path, options: &Options) -> Result<Box<dyn Source>> {
         let _ = (path, options);
         match self {
+            #[cfg(feature = "las")]
+            Self::Las => crate::las::open(path, options),
             #[cfg(feature = "nifti")]
             Self::Nifti => crate::nifti::open(path, options),
             #[cfg(feature = "tiff")]
@@ -92,7 +106,13 @@ impl Format {
             Self::Hdf5 => crate::hdf5::open(path, options),
             #[cfg(feature = "zarr")]
             Self::Zarr => crate::zarr::open(path, options),
-            #[cfg(not(all(feature = "netcdf", feature = "nifti", feature = "tiff", feature = "zarr")))]
+            #[cfg(not(all(
+                feature = "las",
+                feature = "netcdf",
+                feature = "nifti",
+                feature = "tiff",
+                feature = "zarr"
+            )))]
             other => anyhow::bail!(
                 "this build of hyperslab does not read {} files; build it with its default features",
                 other.title()

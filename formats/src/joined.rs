@@ -74,6 +74,16 @@ pub fn open_along(files: &[PathBuf], format: Format, axis: &str, options: &Optio
     }))
 }
 
+/// Checks that the arrays of another file continue `stored` ones along `axis`. Returns which arrays have the axis.
+///
+/// # Errors
+/// The axis is unknown, or not the first one of its arrays; the arrays differ in fields, types, shapes or units.
+pub fn check_next(stored: &Plan, next: &Plan, axis: &str) -> Result<Vec<bool>> {
+    let has_axis = along(next, axis)?;
+    same(stored, next, &has_axis)?;
+    Ok(has_axis)
+}
+
 /// For each array, whether its first axis has this name.
 fn along(plan: &Plan, axis: &str) -> Result<Vec<bool>> {
     let names = |array: &NewArray| {

@@ -18,6 +18,8 @@ mod guard;
 #[cfg(feature = "hdf5")]
 mod hdf5;
 mod joined;
+#[cfg(feature = "las")]
+mod las;
 #[cfg(any(feature = "nifti", feature = "tiff"))]
 mod meta;
 #[cfg(feature = "netcdf")]
@@ -27,7 +29,7 @@ mod nifti;
 #[cfg(feature = "tiff")]
 mod pam;
 mod plan;
-#[cfg(any(feature = "hdf5", feature = "zarr"))]
+#[cfg(any(feature = "hdf5", feature = "las", feature = "zarr"))]
 mod text;
 #[cfg(feature = "tiff")]
 mod tiff;
@@ -39,9 +41,11 @@ use std::path::Path;
 
 use anyhow::Result;
 
+#[cfg(feature = "las")]
+pub use self::las::{CloudInfo, PointWriter};
 pub use format::Format;
 pub use guard::guarded;
-pub use joined::open_along;
+pub use joined::{check_next, open_along};
 pub use plan::{Length, NewArray, NewGroup, Plan};
 #[cfg(feature = "tiff")]
 pub use tiff::{RasterInfo, RasterWriter};

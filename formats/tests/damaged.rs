@@ -99,3 +99,10 @@ fn copied(from: &std::path::Path, to: &std::path::Path) -> Vec<std::path::PathBu
     }
     files
 }
+
+#[cfg(feature = "las")]
+#[test]
+fn damaged_point_clouds_end_in_errors() {
+    damage("cloud.las", Format::Las);
+    damage("cloud.laz", Format::Las);
+}

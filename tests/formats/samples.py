@@ -1,6 +1,6 @@
 """Writes the small files of the tests of `formats/`: `samples.py FOLDER`.
 
-Needs netCDF4, h5py, hdf5plugin and zarr 3. The files are part of the repository; run this again only to change them.
+Needs netCDF4, h5py, hdf5plugin, laspy, lazrs, pyproj and zarr 3. The files are part of the repository; run this again only to change them.
 """
 
 import os
@@ -8,9 +8,11 @@ import sys
 
 import h5py
 import hdf5plugin
+import laspy
 import netCDF4
 import numcodecs
 import numpy as np
+import pyproj
 import zarr
 import zarr.codecs
 
@@ -169,6 +171,32 @@ def zarr_store(path, version):
     zarr.consolidate_metadata(path, zarr_format=version)
 
 
+def cloud(path, format, version):
+    """Twelve points with extra bytes: a plain field, a scaled one, and one of two values."""
+    header = laspy.LasHeader(point_format=format, version=version)
+    header.scales, header.offsets = np.array([0.01, 0.01, 0.25]), np.array([500000.0, 5000000.0, -3.0])
+    header.add_extra_dim(laspy.ExtraBytesParams("height", "f4"))
+    header.add_extra_dim(laspy.ExtraBytesParams("depth", "i2", scales=np.array([0.5]), offsets=np.array([10.0])))
+    header.add_extra_dim(laspy.ExtraBytesParams("pair", "2u1"))
+    if format >= 6:
+        header.add_crs(pyproj.CRS.from_epsg(32632))
+    las = laspy.LasData(header)
+    n = np.arange(12)
+    las.x, las.y, las.z = 500000 + n * 1.25, 5000000 - n * 0.5, n * 2.5
+    las.intensity, las.user_data, las.point_source_id = n * 5000, 255 - n, n * 300
+    las.classification = n % 7
+    las.return_number, las.number_of_returns = n % 5 + 1, np.full(12, 5)
+    las.synthetic, las.withheld, las.edge_of_flight_line, las.scan_direction_flag = n % 2, n % 3 == 0, n == 4, n % 2 == 0
+    las.gps_time = n * 0.125
+    las.red, las.green, las.blue = n * 257, n, n[::-1]
+    if format >= 6:
+        las.scan_angle, las.overlap, las.scanner_channel = n * 100 - 500, n % 2, n % 4
+    else:
+        las.scan_angle_rank = n * 3 - 15
+    las.height, las.depth, las.pair = n / 8, 10 + n * 0.5, np.stack([n, n * 2], axis=1)
+    las.write(path)
+
+
 if __name__ == "__main__":
     folder = sys.argv[1]
     climate(os.path.join(folder, "climate3.nc"), "NETCDF3_64BIT_OFFSET")
@@ -181,3 +209,5 @@ if __name__ == "__main__":
     links(os.path.join(folder, "links_new.h5"), "latest")
     zarr_store(os.path.join(folder, "sample2.zarr"), 2)
     zarr_store(os.path.join(folder, "sample3.zarr"), 3)
+    cloud(os.path.join(folder, "cloud.las"), 3, "1.2")
+    cloud(os.path.join(folder, "cloud.laz"), 7, "1.4")

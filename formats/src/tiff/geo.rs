@@ -40,24 +40,31 @@ impl GeoKeys {
         let list = file.integers(directory, tag::GEO_KEYS)?;
         let doubles = file.numbers(directory, tag::GEO_DOUBLES)?;
         let text = file.text(directory, tag::GEO_TEXT)?.unwrap_or_default();
+        Ok(Self::of(&list, &doubles, &text))
+    }
+
+    /// The keys in a list of integers, with the lists that it refers to.
+    fn of(list: &[u64], doubles: &[f64], text: &str) -> Self {
         let entries = list.get(4..).unwrap_or(&[]).as_chunks::<4>().0.iter();
         let value = |[_, place, count, value]: &[u64; 4]| {
             let (from, count) = (*value as usize, *count as usize);
             Some(match *place {
                 0 => Value::Code(*value),
-                p if p == u64::from(tag::GEO_DOUBLES) => Value::Numbers(doubles.get(from..from + count)?.to_vec()),
+                p if p == u64::from(tag::GEO_DOUBLES) => {
+                    Value::Numbers(doubles.get(from..from.saturating_add(count))?.to_vec())
+                }
                 p if p == u64::from(tag::GEO_TEXT) => {
-                    let text = text.get(from..(from + count).min(text.len()))?;
+                    let text = text.get(from..from.saturating_add(count).min(text.len()))?;
                     Value::Text(text.trim_end_matches(['|', '\0']).to_owned())
                 }
                 _ => return None,
             })
         };
-        Ok(Self(
+        Self(
             entries
                 .filter_map(|e| Some((u16::try_from(e[0]).ok()?, value(e)?)))
                 .collect(),
-        ))
+        )
     }
 
     pub(super) fn code(&self, key: u16) -> Option<u64> {
@@ -106,6 +113,15 @@ pub(super) struct Geo {
     /// `Area` or `Point`, if the file says so.
     pub(super) area_or_point: Option<&'static str>,
     pub(super) notes: Vec<String>,
+}
+
+/// The coordinate system of the keys of a GeoTIFF, as `EPSG:` and a code or WKT, and notes for the user. `list` has four
+/// integers for the list itself and for each key.
+#[cfg(feature = "las")]
+pub(crate) fn crs_of_keys(list: &[u64], doubles: &[f64], text: &str) -> (Option<String>, Vec<String>) {
+    let mut geo = Geo::default();
+    let crs = geo.coordinate_system(&GeoKeys::of(list, doubles, text));
+    (crs, geo.notes)
 }
 
 impl Geo {

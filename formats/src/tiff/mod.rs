@@ -16,6 +16,8 @@ mod tests;
 mod wkt;
 mod write;
 
+#[cfg(feature = "las")]
+pub(crate) use self::geo::crs_of_keys;
 pub use self::write::{RasterInfo, RasterWriter};
 
 use std::ops::Range;
