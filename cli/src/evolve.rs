@@ -80,7 +80,7 @@ async fn more_values(text: &str, array: &Array, url: &str) -> Result<(String, Co
     let field = Field::new(name, old.values.datatype, old.values.cell);
     let named = input::Named {
         name: name.to_owned(),
-        values: input::Values::Text(text, Arc::default(), input::Rounding::Refused),
+        values: input::Values::Text(text, Arc::default(), input::TextRules::default()),
     };
     let column = input::column(named, field).map_err(|e| refused(format!("{e:#}")))?;
     Ok((old.name.clone(), column))

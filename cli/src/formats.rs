@@ -1,6 +1,7 @@
 //! File formats and their extensions. The help texts, the messages and the command line parser use these lists. Output
 //! formats come from the engine's table of slice formats.
 
+use std::path::Path;
 use std::sync::LazyLock;
 
 use clap::ValueEnum;
@@ -18,6 +19,17 @@ pub(crate) enum Input {
     Npz,
     Csv,
     Tsv,
+    // Objects, one a line or in a list.
+    #[value(aliases = ["ndjson", "json"])]
+    Jsonl,
+    Geojson,
+}
+
+impl Input {
+    /// Whether the file is text, which may be compressed.
+    pub(crate) const fn is_text(self) -> bool {
+        matches!(self, Self::Csv | Self::Tsv | Self::Jsonl | Self::Geojson)
+    }
 }
 
 /// A format that `import` reads.
@@ -60,6 +72,12 @@ pub(crate) enum Output {
     /// GeoTIFF.
     #[cfg(feature = "formats")]
     Tiff,
+    /// LAS.
+    #[cfg(feature = "formats")]
+    Las,
+    /// Compressed LAS.
+    #[cfg(feature = "formats")]
+    Laz,
 }
 
 impl Output {
@@ -68,6 +86,8 @@ impl Output {
         match self {
             Self::Slice(format) => format,
             Self::Parquet => SliceFormat::Arrow,
+            #[cfg(feature = "formats")]
+            Self::Las | Self::Laz => SliceFormat::Arrow,
             #[cfg(feature = "formats")]
             Self::Tiff => SliceFormat::Npy,
         }
@@ -80,6 +100,10 @@ impl Output {
             Self::Parquet => "parquet",
             #[cfg(feature = "formats")]
             Self::Tiff => "tif",
+            #[cfg(feature = "formats")]
+            Self::Las => "las",
+            #[cfg(feature = "formats")]
+            Self::Laz => "laz",
         }
     }
 
@@ -89,6 +113,8 @@ impl Output {
             Self::Parquet => &["pq"],
             #[cfg(feature = "formats")]
             Self::Tiff => &["tiff", "gtiff", "geotiff"],
+            #[cfg(feature = "formats")]
+            Self::Las | Self::Laz => &[],
         }
     }
 }
@@ -99,7 +125,7 @@ impl ValueEnum for Output {
             let slices = SliceFormat::ALL.iter().copied().map(Output::Slice);
             let all = slices.chain([Output::Parquet]);
             #[cfg(feature = "formats")]
-            let all = all.chain([Output::Tiff]);
+            let all = all.chain([Output::Tiff, Output::Las, Output::Laz]);
             all.collect()
         });
         &ALL
@@ -110,12 +136,17 @@ impl ValueEnum for Output {
     }
 }
 
+/// Extensions of text files.
+const TEXT: &[&str] = &["csv", "tsv", "jsonl", "ndjson", "json", "geojson"];
+
 /// The input formats or the output formats.
 pub(crate) trait Format: ValueEnum {
     /// The formats of the other direction.
     type Opposite: ValueEnum;
     /// Participles for messages: for this direction, and for the other one.
     const DONE: [&'static str; 2];
+    /// Extensions before `.gz` or `.zst` of files that are unpacked while they are read.
+    const PACKED: &'static [&'static str];
     /// Extensions of unsupported formats, and how to convert their files.
     const ELSEWHERE: &'static [(&'static [&'static str], &'static str)];
 }
@@ -123,6 +154,7 @@ pub(crate) trait Format: ValueEnum {
 impl Format for Input {
     type Opposite = Output;
     const DONE: [&'static str; 2] = ["read", "written"];
+    const PACKED: &'static [&'static str] = TEXT;
     const ELSEWHERE: &'static [(&'static [&'static str], &'static str)] = &[
         (&["gz", "bz2", "xz", "zst", "zip"], "unpack it first, as in `gunzip IN`"),
         (
@@ -130,7 +162,9 @@ impl Format for Input {
             "convert it to Parquet or CSV first, for example with DuckDB or pandas",
         ),
         (
-            &["nc", "nc4", "cdf", "h5", "hdf5", "he5", "tif", "tiff", "nii"],
+            &[
+                "nc", "nc4", "cdf", "h5", "hdf5", "he5", "tif", "tiff", "nii", "las", "laz",
+            ],
             "import them into new arrays with `hyperslab import`",
         ),
         (
@@ -143,6 +177,7 @@ impl Format for Input {
 impl Format for ImportFormat {
     type Opposite = Output;
     const DONE: [&'static str; 2] = ["imported", "written"];
+    const PACKED: &'static [&'static str] = TEXT;
     const ELSEWHERE: &'static [(&'static [&'static str], &'static str)] = &[
         (&["gz", "bz2", "xz", "zst", "zip"], "unpack it first, as in `gunzip IN`"),
         (
@@ -157,16 +192,13 @@ impl Format for ImportFormat {
             &["h5ad"],
             "the layout of AnnData is not known; give --format h5 to import the plain arrays",
         ),
-        (
-            &["las", "laz"],
-            "convert it to Parquet or CSV first, for example with laspy",
-        ),
     ];
 }
 
 impl Format for Output {
     type Opposite = Input;
     const DONE: [&'static str; 2] = ["written", "read"];
+    const PACKED: &'static [&'static str] = &[];
     const ELSEWHERE: &'static [(&'static [&'static str], &'static str)] = &[
         (
             &["gz", "bz2", "xz", "zst", "zip"],
@@ -196,15 +228,23 @@ pub(crate) fn endings<F: ValueEnum>() -> String {
     endings.join(" ")
 }
 
+/// The extension of a name, without that of a compression if the file is unpacked while it is read.
+fn ending<'a>(name: &'a str, packed: &[&str]) -> &'a str {
+    let of = |name: &'a str| Path::new(name).extension().and_then(|e| e.to_str()).unwrap_or("");
+    let outer = of(name);
+    let inner = of(name.strip_suffix(outer).map_or("", |n| n.trim_end_matches('.')));
+    let is = |word: &str, words: &[&str]| words.iter().any(|w| w.eq_ignore_ascii_case(word));
+    // NIfTI files are compressed as a matter of course.
+    let unpacked = is(outer, &["gz", "zst"]) && is(inner, packed) || is(outer, &["gz"]) && is(inner, &["nii"]);
+    if unpacked { inner } else { outer }
+}
+
 /// The format for the extension of a name.
 ///
 /// # Errors
 /// The extension is unknown. The message lists the supported extensions.
 pub(crate) fn of_name<F: Format>(name: &str) -> Result<F, String> {
-    // NIfTI files are compressed as a matter of course.
-    let plain = name.strip_suffix(".gz").filter(|n| n.ends_with(".nii")).unwrap_or(name);
-    let ending = std::path::Path::new(plain).extension().and_then(|e| e.to_str());
-    let ending = ending.unwrap_or("");
+    let ending = ending(name, F::PACKED);
     F::from_str(ending, true).map_err(|_| {
         let [done, other] = F::DONE;
         let endings = endings::<F>();
@@ -239,7 +279,7 @@ mod tests {
         assert_eq!(of_name("x.ndjson"), Ok(Output::Slice(SliceFormat::Jsonl)));
         assert_eq!(
             endings::<Input>(),
-            ".arrow .feather .ipc .parquet .pq .npy .npz .csv .tsv"
+            ".arrow .feather .ipc .parquet .pq .npy .npz .csv .tsv .jsonl .ndjson .json .geojson"
         );
         let why = of_name::<Output>("x.npz").unwrap_err();
         assert!(
@@ -249,7 +289,17 @@ mod tests {
         assert!(!why.contains("--format"), "{why}");
         let why = of_name::<Input>("x").unwrap_err();
         assert!(why.contains("is unknown") && why.contains("--format"), "{why}");
-        let why = of_name::<Input>("x.csv.gz").unwrap_err();
+        for (name, format) in [
+            ("x.csv.gz", Input::Csv),
+            ("x.TSV.zst", Input::Tsv),
+            ("x.json.gz", Input::Jsonl),
+            ("x.geojson", Input::Geojson),
+        ] {
+            assert_eq!(of_name(name), Ok(format));
+        }
+        let why = of_name::<Input>("x.npy.gz").unwrap_err();
         assert!(why.contains("such files cannot be read; unpack it first"), "{why}");
+        let why = of_name::<Output>("x.csv.gz").unwrap_err();
+        assert!(why.contains("compress the output"), "{why}");
     }
 }

@@ -4,8 +4,9 @@ use std::io::Write as _;
 
 use anyhow::Result;
 
+use crate::formats::Input;
 use crate::import;
-use crate::input::{self, BatchLimit, Batches, CellFile, Grid, Stream};
+use crate::input::{self, BatchLimit, Batches, CellFile, Grid, Stream, Text, TextRules};
 
 /// Cells of a batch, and the most batches that are read. A header may claim far more cells than the file has.
 const BATCH_CELLS: usize = 3;
@@ -75,5 +76,56 @@ pub fn import_parquet(bytes: &[u8]) -> Result<()> {
         }
     }
     assert_eq!(rows, stream.rows, "all batches");
+    Ok(())
+}
+
+/// Reads JSON objects as an import does: once for the columns and their types, and once in batches for the cells.
+///
+/// # Errors
+/// The file is damaged or cannot be imported.
+///
+/// # Panics
+/// If the number of cells depends on how they are read.
+pub fn import_json(bytes: &[u8]) -> Result<()> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(bytes)?;
+    let text = Text::open(file, Input::Jsonl, None, TextRules::default())?;
+    let mut table = text.look(&[])?;
+    let looked = table.rows() as u64;
+    let stream = Stream::counted(CellFile::Text(text))?;
+    assert_eq!(looked, stream.rows, "all cells at once");
+    let fields = import::attributes(&mut table)?;
+    let mut opened = stream.open()?;
+    let mut reader = opened.reader(&|_| true)?;
+    let mut rows = 0;
+    while let Some(mut batch) = reader.next(BatchLimit::Rows(BATCH_CELLS))? {
+        rows += batch.rows() as u64;
+        for field in &fields {
+            if let Some(named) = batch.take(|name| name == field.name) {
+                let column = input::column(named, field.clone())?;
+                column.check(&field.name)?;
+            }
+        }
+    }
+    assert_eq!(rows, stream.rows, "all batches");
+    Ok(())
+}
+
+/// Reads a LAS or LAZ file as an import does.
+///
+/// # Errors
+/// The file is damaged or cannot be imported.
+#[cfg(feature = "formats")]
+pub fn import_cloud(bytes: &[u8]) -> Result<()> {
+    use hyperslab_formats::{Format, Options, open};
+
+    let mut file = tempfile::NamedTempFile::new()?;
+    file.write_all(bytes)?;
+    let mut source = open(file.path(), Format::Las, &Options::default())?;
+    while let Some(columns) = source.read_rows(0, BATCH_CELLS)? {
+        for (name, column) in columns {
+            column.check(&name)?;
+        }
+    }
     Ok(())
 }

@@ -19,7 +19,7 @@ use crate::{show, time_args};
 
 /// Runs the command.
 pub(crate) async fn write(env: &Env, args: &Write) -> Result<()> {
-    let source = Source::new(&args.input, args.format, args.separator)?;
+    let source = Source::new(&args.input, args.format, &args.text)?;
     let budget = Budget::new(args.memory);
     let array = env.open_to_write(&args.array, Some(budget)).await?;
     let stream = source.stream(Rounding::Refused)?;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::formats::{ImportFormat, Input, Output};
+use crate::input::{DateOrder, Decimal};
 use crate::time_args::{Moment, Span};
 
 #[derive(Debug, Args)]
@@ -95,6 +96,22 @@ pub(crate) struct Export {
     pub(crate) memory: u64,
 }
 
+/// How text files are written.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct TextOptions {
+    /// Separate CSV values at this character, or tab [default: comma, or the most frequent of ; tab | in a header
+    /// without commas]
+    #[arg(long, value_name = "CHAR", visible_alias = "delimiter", value_parser = crate::input::separator)]
+    pub(crate) separator: Option<u8>,
+    /// Read fractions of CSV numbers after this character: , or . [default: . unless ; or tab separates the values and
+    /// all fractions have commas]
+    #[arg(long, value_name = ",|.", value_parser = crate::input::decimal)]
+    pub(crate) decimal: Option<Decimal>,
+    /// Read dates with slashes as 31/01/2020 (dmy) or 01/31/2020 (mdy) [default: as all dates of the file allow]
+    #[arg(long, value_name = "ORDER")]
+    pub(crate) date_order: Option<DateOrder>,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Write {
     /// Path or URL of the array
@@ -119,10 +136,8 @@ pub(crate) struct Write {
     /// Read this format [default: by the extension of IN]
     #[arg(long)]
     pub(crate) format: Option<Input>,
-    /// Separate CSV values at this character, or tab [default: comma, or the most frequent of ; tab | in a header
-    /// without commas]
-    #[arg(long, value_name = "CHAR", value_parser = crate::input::separator)]
-    pub(crate) separator: Option<u8>,
+    #[command(flatten)]
+    pub(crate) text: TextOptions,
     /// Print the array and the new fragment as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -163,10 +178,8 @@ pub(crate) struct Import {
     /// Set the types of CSV columns, as in id=string_ascii,day=datetime_day [default: the narrowest that all cells fit]
     #[arg(long, value_name = "COLUMN=TYPE")]
     pub(crate) types: Vec<String>,
-    /// Separate CSV values at this character, or tab [default: comma, or the most frequent of ; tab | in a header
-    /// without commas]
-    #[arg(long, value_name = "CHAR", value_parser = crate::input::separator)]
-    pub(crate) separator: Option<u8>,
+    #[command(flatten)]
+    pub(crate) text: TextOptions,
     /// Refuse cells with the same coordinates [default: allowed in sparse arrays]
     #[arg(long)]
     pub(crate) unique: bool,

@@ -12,7 +12,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 
-pub(crate) use self::cells::{Create, Export, Import, Info, Order, Schema, Write};
+pub(crate) use self::cells::{Create, Export, Import, Info, Order, Schema, TextOptions, Write};
 pub(crate) use self::folders::{Copy, Group, Ls, Method, Overviews, Serve};
 pub(crate) use self::upkeep::{Consolidate, Delete, Evolve, Index, Meta, Mode, Vacuum, Verify};
 use crate::formats::{ImportFormat, Input, Output, endings};

@@ -5,6 +5,8 @@ mod encoded;
 mod job;
 mod parquet;
 #[cfg(feature = "formats")]
+mod points;
+#[cfg(feature = "formats")]
 mod raster;
 
 use std::io::{self, IsTerminal as _};
@@ -35,6 +37,8 @@ pub(crate) async fn export(env: &Env, args: &Export) -> Result<()> {
     match format {
         #[cfg(feature = "formats")]
         Output::Tiff => raster::export(env, args).await,
+        #[cfg(feature = "formats")]
+        Output::Las | Output::Laz => points::export(&job().await?, args, format == Output::Laz).await,
         Output::Parquet | Output::Slice(Format::Arrow) => arrow::export(&job().await?, args, format).await,
         Output::Slice(format) => encoded::export(&job().await?, format, args).await,
     }

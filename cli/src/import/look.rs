@@ -14,11 +14,23 @@ use super::pandas::{self, DataFrame};
 use crate::args::Import;
 use crate::batches::Budget;
 use crate::dictionaries;
-use crate::input::{BatchLimit, Batches, CellFile, Grid, Named, Stream, Summary, Table, Text, VALUE_BYTES, Values};
+use crate::input::{
+    BatchLimit, Batches, CellFile, GEOJSON_AXES, Grid, Named, Stream, Summary, Table, Text, VALUE_BYTES, Values,
+    geojson_metadata,
+};
 
 /// Scans a text table. Returns a table of columns without cells, and the cells. `given` are the types of some columns.
-pub(super) fn text(text: Text, given: &[(String, Datatype)]) -> Result<(Table, Stream)> {
-    let table = text.look(given)?;
+/// The coordinates of GeoJSON points become the dimensions, and `args` are changed accordingly.
+pub(super) fn text(args: &mut Cow<'_, Import>, text: Text, given: &[(String, Datatype)]) -> Result<(Table, Stream)> {
+    let mut table = text.look(given)?;
+    if text.is_points() && args.dims.is_none() {
+        let mut by_place = args.as_ref().clone();
+        by_place.dims = Some(GEOJSON_AXES.map(str::to_owned).to_vec());
+        by_place.sparse = true;
+        by_place.domain.extend(degrees(args, &table));
+        *args = Cow::Owned(by_place);
+        table.metadata = geojson_metadata();
+    }
     let rows = table.rows() as u64;
     let bytes = table.columns.iter().map(|c| match &c.values {
         Values::Seen(guess) => guess.bytes() + VALUE_BYTES as u64 * guess.rows(),
@@ -26,6 +38,21 @@ pub(super) fn text(text: Text, given: &[(String, Datatype)]) -> Result<(Table, S
     });
     let stream = Stream::new(CellFile::Text(text), rows, bytes.sum());
     Ok((table, stream))
+}
+
+/// The domains of longitudes and latitudes, unless the user chose domains or some coordinates are beyond.
+fn degrees(args: &Import, table: &Table) -> Vec<String> {
+    let within = |(name, most): &(&str, f64)| {
+        let column = table.columns.iter().find(|c| c.name == *name);
+        let ends = column.and_then(|c| match &c.values {
+            Values::Seen(guess) => guess.ends().ok()?,
+            _ => None,
+        });
+        ends.is_some_and(|(lo, hi)| lo.as_f64() >= Some(-most) && hi.as_f64().is_some_and(|hi| hi <= *most))
+    };
+    let all = GEOJSON_AXES.into_iter().zip([180.0, 90.0]);
+    let free = all.filter(|_| args.domain.is_empty()).filter(within);
+    free.map(|(name, most)| format!("{name}=-{most}:{most}")).collect()
 }
 
 /// Adds the range of coordinates to the columns of a sparse import of numpy arrays.

@@ -1,5 +1,6 @@
 //! `import`: creates an array from a file, with an inferred schema.
 
+pub(crate) mod boxes;
 mod enumerations;
 mod extents;
 #[cfg(test)]
@@ -9,8 +10,8 @@ mod look;
 mod outliers;
 mod pandas;
 mod parts;
-mod planned;
-mod preview;
+pub(crate) mod planned;
+pub(crate) mod preview;
 #[cfg(test)]
 mod tests;
 mod tiles;
@@ -49,12 +50,7 @@ pub(crate) async fn import(env: &Env, args: &Import) -> Result<()> {
         let why = "it is missing; give the input file and then the new array";
         return Err(usage("ARRAY", why));
     }
-    let format = match args.format {
-        Some(format) => Some(format),
-        None if args.input() == "-" => None,
-        None => Some(formats::of_name(args.input()).or_else(|why| by_content(args.input()).ok_or(usage("IN", why)))?),
-    };
-    let format = match format {
+    let format = match format_of(args.format, args.input())? {
         Some(ImportFormat::File(format)) => return planned::import(env, args, format).await,
         Some(ImportFormat::Cells(format)) => Some(format),
         None => None,
@@ -70,13 +66,14 @@ pub(crate) async fn import(env: &Env, args: &Import) -> Result<()> {
             "the values of tables and numpy arrays are not packed; leave the option out",
         ));
     }
-    let source = Source::new(args.input(), format, args.separator)?;
+    let source = Source::new(args.input(), format, &args.text)?;
     let budget = Budget::new(args.memory);
     let mut args = Cow::Borrowed(args);
     let looked = if let Some(text) = source.text(Rounding::Accepted)? {
-        look::text(text, &types(&args)?)
+        let types = types(&args)?;
+        look::text(&mut args, text, &types)
     } else if !args.types.is_empty() {
-        return Err(usage("--types", "only columns of CSV and TSV files can be given types"));
+        return Err(usage("--types", "only columns of text files can be given types"));
     } else if let Some((table, grid)) = source.grid()? {
         look::grid(&args, table, grid, budget)
     } else {
@@ -91,6 +88,15 @@ pub(crate) async fn import(env: &Env, args: &Import) -> Result<()> {
     building
         .end(made.with_context(|| format!("cannot import {} into {}", args.input(), args.array())))
         .await
+}
+
+/// The format that was asked for, or that of a file; `None` for standard input.
+pub(crate) fn format_of(asked: Option<ImportFormat>, path: &str) -> Result<Option<ImportFormat>> {
+    Ok(match asked {
+        Some(format) => Some(format),
+        None if path == "-" => None,
+        None => Some(formats::of_name(path).or_else(|why| by_content(path).ok_or(usage("IN", why)))?),
+    })
 }
 
 /// The format that the first bytes of a file have, or that the files of a folder have, if its extension tells nothing.

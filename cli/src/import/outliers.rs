@@ -59,6 +59,9 @@ fn odd_cell(name: &str, odd: &Outlier) -> String {
         Kind::Whole => {
             format!("line {line}, column '{name}': no integer type holds '{text}' together with the other numbers")
         }
+        Kind::DateOrder => {
+            format!("line {line}, column '{name}': the first number of '{text}' may be the day or the month")
+        }
         Kind::Zones => format!(
             "line {line}, column '{name}': '{text}' has text after its time that is neither Z nor an offset such as \
              +02:00"
@@ -84,11 +87,12 @@ fn odd_cell(name: &str, odd: &Outlier) -> String {
 fn odd_remedy(name: &str, odd: &Outlier) -> String {
     let text = format!("or keep the column as text with --types {name}=string_ascii");
     match odd.kind {
-        Kind::DecimalCommas => format!("write the numbers with a point, {text}"),
+        Kind::DecimalCommas => format!("read them with --decimal comma, {text}"),
+        Kind::DateOrder => format!("say which with --date-order dmy or mdy, {text}"),
         Kind::Numbers | Kind::Dates => format!("correct or remove the line, {text}"),
         Kind::Zones => format!("end the times in Z or an offset, {text}"),
         Kind::Whole => format!("accept the rounding with --types {name}=float64, {text}"),
-        Kind::Thousands => format!("write 1,234 as 1234 or 1.234, {text}"),
+        Kind::Thousands => format!("write 1,234 as 1234, or read it as 1.234 with --decimal comma, {text}"),
         Kind::Durations => format!("give their unit, as in --types {name}=time_ms, {text}"),
         Kind::Fine => format!("shorten the fractions of seconds, {text}"),
         Kind::Floats | Kind::PlainNumbers | Kind::Offsets | Kind::Coarse => {
@@ -101,8 +105,8 @@ fn odd_remedy(name: &str, odd: &Outlier) -> String {
 pub(super) fn check_text(name: &str, guess: &Guess) -> Result<()> {
     let Some(odd) = guess.outlier() else { return Ok(()) };
     let remedy = match odd.kind {
-        Kind::DecimalCommas => Some("write the numbers with a point"),
-        Kind::Thousands => Some("write 1,234 as 1234 or 1.234"),
+        Kind::DecimalCommas => Some("read them with --decimal comma"),
+        Kind::Thousands => Some("write 1,234 as 1234, or read it as 1.234 with --decimal comma"),
         _ => None,
     };
     if let Some(remedy) = remedy {
@@ -112,6 +116,7 @@ pub(super) fn check_text(name: &str, guess: &Guess) -> Result<()> {
         );
     }
     let otherwise = match odd.kind {
+        Kind::DateOrder => "say which with --date-order dmy or mdy".to_owned(),
         Kind::Zones => "end the times in Z or an offset".to_owned(),
         Kind::Durations => format!("give their unit, as in --types {name}=time_ms"),
         Kind::Fine => "shorten the fractions of seconds".to_owned(),

@@ -1,17 +1,15 @@
 //! Makes the arrays and groups that a file of another format describes.
 
 use std::path::PathBuf;
-use std::sync::mpsc;
-use std::thread;
 
-use anyhow::{Context as _, Result, anyhow, ensure};
+use anyhow::{Context as _, Result, ensure};
 use hyperslab::group::{GroupChange, GroupMember, MemberKind, change_group, create_group, write_group_metadata};
-use hyperslab::schema::{Layout, Schema};
+use hyperslab::schema::Layout;
 use hyperslab::vfs::join;
-use hyperslab::{Array, Cells, Column, CreateOptions, Scalar, ScalarRange, Window, WriteOptions};
+use hyperslab::{Array, Cells, CreateOptions, Window, WriteOptions};
 use hyperslab_formats::{Format, Length, NewArray, NewGroup, Options, Plan, Source};
 
-use super::parts::{Part, parts};
+use super::boxes::{self, FileBox};
 use super::preview::{self, bytes_of, bytes_per_cell};
 use crate::args::Import;
 use crate::batches::{Batched, Budget};
@@ -23,9 +21,6 @@ use crate::{show, sizes, time_args};
 
 /// The most bytes of an array before compression: no disk holds more.
 const BYTES_MAX: u64 = 1 << 50;
-
-/// Named columns, as the engine takes them.
-type Columns = Vec<(String, Column)>;
 
 /// Imports a file into a new array or group.
 pub(super) async fn import(env: &Env, args: &Import, format: Format) -> Result<()> {
@@ -72,23 +67,35 @@ pub(super) async fn import(env: &Env, args: &Import, format: Format) -> Result<(
 
 /// The file, or the files that are joined along an axis.
 fn opened(args: &Import, format: Format, options: &Options) -> Result<Box<dyn Source>> {
-    if args.input() == "-" || (args.input().contains("://") && !format.is_remote()) {
+    open_files(args.inputs(), args.along.as_deref(), format, options)
+}
+
+/// A file, or the files that are joined along an axis.
+pub(crate) fn open_files(
+    inputs: &[String],
+    along: Option<&str>,
+    format: Format,
+    options: &Options,
+) -> Result<Box<dyn Source>> {
+    let first = inputs.first().map_or("-", String::as_str);
+    let unreadable = |name: &&String| *name == "-" || name.contains("://") && !format.is_remote();
+    if let Some(other) = inputs.iter().find(unreadable) {
         let why = format!(
-            "{} files are read from the local disk only; save it to a file first",
+            "{} files are read from the local disk only; save {other} to a file first",
             format.title()
         );
         return Err(usage("IN", why));
     }
-    let files: Vec<PathBuf> = args.inputs().iter().map(PathBuf::from).collect();
-    let opened = match (&args.along, files.as_slice()) {
-        (Some(axis), files) => hyperslab_formats::open_along(files, format, axis, options),
+    let files: Vec<PathBuf> = inputs.iter().map(PathBuf::from).collect();
+    let opened = match (along, files.as_slice()) {
         (None, [file]) => hyperslab_formats::open(file, format, options),
+        (Some(axis), files) => hyperslab_formats::open_along(files, format, axis, options),
         (None, _) => {
             let why = "several files are joined along an axis; name it, as in --along time";
             return Err(usage("IN", why));
         }
     };
-    opened.with_context(|| format!("cannot read {}", args.input()))
+    opened.with_context(|| format!("cannot read {first}"))
 }
 
 /// Files that say themselves what they hold take no options about columns.
@@ -99,7 +106,9 @@ fn refuse_options_of_tables(args: &Import, format: Format) -> Result<()> {
         ("--domain", !args.domain.is_empty()),
         ("--attrs", args.attrs.is_some()),
         ("--types", !args.types.is_empty()),
-        ("--separator", args.separator.is_some()),
+        ("--separator", args.text.separator.is_some()),
+        ("--decimal", args.text.decimal.is_some()),
+        ("--date-order", args.text.date_order.is_some()),
         ("--unique", args.unique),
         ("--tile", args.tile.is_some()),
         ("--filters", args.filters.is_some()),
@@ -190,7 +199,7 @@ impl Job<'_> {
         }
     }
 
-    /// Writes a dense array as one fragment. A thread reads the next part while the last one is written.
+    /// Writes a dense array as one fragment.
     async fn write_box(
         &self,
         array: &Array,
@@ -202,43 +211,15 @@ impl Job<'_> {
         if lengths.contains(&0) {
             return Ok(());
         }
-        let schema = array.schema();
-        let most = self.budget.batch_bytes() / 2 / bytes_per_cell(schema).max(1);
-        let list = parts(lengths, &extents(schema), schema.tile_order == Layout::ColMajor, most);
-        let whole: Part = lengths.iter().map(|n| 0..*n).collect();
-        let mut writer = array.box_writer(region(schema, &whole)?, &self.options()?).await?;
-        let (send, receive) = mpsc::sync_channel::<Result<Columns>>(0);
-        let written = thread::scope(|scope| {
-            let to_read = list.clone();
-            scope.spawn(move || {
-                for part in to_read {
-                    // The receiver is gone if the write has failed.
-                    if send.send(source.read_box(number, &part)).is_err() {
-                        return;
-                    }
-                }
-            });
-            let written = pollster::block_on(async {
-                for part in list {
-                    let columns = receive
-                        .recv()
-                        .map_err(|_| anyhow!("the reader of the file stopped"))??;
-                    progress.add(columns.iter().map(|(_, c)| c.data.len() as u64).sum());
-                    writer.push(&region(schema, &part)?, columns).await?;
-                }
-                anyhow::Ok(())
-            });
-            // The thread would wait for its next part to be taken, and this scope for the thread.
-            drop(receive);
-            written
-        });
-        match written {
-            Ok(()) => writer.finish().await.map(drop).map_err(Into::into),
-            Err(error) => {
-                writer.abandon().await;
-                Err(error)
-            }
-        }
+        let most = self.budget.batch_bytes() / 2 / bytes_per_cell(array.schema()).max(1);
+        let file_box = FileBox {
+            number,
+            lengths,
+            start: 0,
+        };
+        let writer = boxes::fill(array, source, &file_box, most, &self.options()?, progress).await?;
+        writer.finish().await?;
+        Ok(())
     }
 
     /// Writes a sparse array in batches, and merges them.
@@ -294,34 +275,9 @@ fn name_within<'a>(path: &'a str, group: &str) -> Option<&'a str> {
     (!rest.is_empty() && !rest.contains('/')).then_some(rest)
 }
 
-fn shown(path: &str) -> &str {
+/// The path of an array, for messages.
+pub(crate) fn shown(path: &str) -> &str {
     if path.is_empty() { "the array" } else { path }
-}
-
-fn extents(schema: &Schema) -> Vec<u64> {
-    schema
-        .dimensions
-        .iter()
-        .map(|d| d.extent_cells().unwrap_or(1))
-        .collect()
-}
-
-/// The coordinates of a part, which counts from the low end of each dimension.
-fn region(schema: &Schema, part: &Part) -> Result<Vec<ScalarRange>> {
-    let axes = schema.dimensions.iter().zip(part);
-    let ranges = axes.map(|(dimension, range)| {
-        let low = dimension.domain.as_ref().and_then(|d| d.lo.as_i128());
-        let low = low.with_context(|| format!("the dimension '{}' has no integers", dimension.name))?;
-        let at = |n: u64| {
-            Scalar::from_i128(dimension.datatype, low + i128::from(n))
-                .with_context(|| format!("the dimension '{}' is too short for the cells", dimension.name))
-        };
-        Ok(ScalarRange {
-            lo: at(range.start)?,
-            hi: at(range.end.saturating_sub(1))?,
-        })
-    });
-    ranges.collect()
 }
 
 #[cfg(test)]
@@ -329,10 +285,12 @@ mod tests {
     use std::ops::Range;
 
     use anyhow::bail;
-    use hyperslab::schema::{ArrayType, Attribute, Dimension};
-    use hyperslab::{CellCount, Datatype};
+    use hyperslab::schema::{ArrayType, Attribute, Dimension, Schema};
+    use hyperslab::{CellCount, Column, Datatype};
 
     use super::*;
+
+    type Columns = Vec<(String, Column)>;
 
     /// A file of 64 MiB whose first part cannot be read.
     struct Damaged(Plan);

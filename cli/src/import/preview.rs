@@ -70,7 +70,7 @@ fn array_json(array: &NewArray) -> Value {
 }
 
 /// About how many bytes the cells of an array take in memory.
-pub(super) fn bytes_of(array: &NewArray) -> u64 {
+pub(crate) fn bytes_of(array: &NewArray) -> u64 {
     let cells = match &array.length {
         Length::Box(lengths) => lengths.iter().copied().fold(1, u64::saturating_mul),
         Length::Rows(rows) => rows.unwrap_or(0),
@@ -79,7 +79,7 @@ pub(super) fn bytes_of(array: &NewArray) -> u64 {
 }
 
 /// The bytes of a cell in memory. Text counts as 32 bytes.
-pub(super) fn bytes_per_cell(schema: &Schema) -> u64 {
+pub(crate) fn bytes_per_cell(schema: &Schema) -> u64 {
     let attributes = schema.attributes.iter();
     let attributes = attributes.map(|a| a.cell.cell_bytes(a.datatype).unwrap_or(32) as u64);
     let dimensions = schema.dimensions.iter().filter(|_| !schema.is_dense());

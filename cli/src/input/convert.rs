@@ -13,7 +13,7 @@ pub(crate) fn column(named: Named, field: impl Into<FieldType>) -> Result<Column
     let field = &field.into();
     match named.values {
         // Errors about text name the line and the column.
-        Values::Text(text, lines, rounding) => text::column(&text, &lines, rounding, field),
+        Values::Text(text, lines, rules) => text::column(&text, &lines, rules, field),
         Values::Arrow(_, arrays) => joined(&arrays, field),
         Values::Plain(column) => plain(column, field),
         Values::Seen(_) | Values::Typed(..) | Values::Summary(_) => {

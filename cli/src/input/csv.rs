@@ -2,21 +2,16 @@
 //! string, and one without quotes is null.
 
 use std::io::{BufRead, Read};
-use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use hyperslab::{Column, Datatype};
 
-use super::{BatchLimit, Lines, Named, Rounding, Table, Values, encoding};
+use super::encoding;
+use super::sheet::{COLUMNS_MAX, ROW_BYTES_MAX, Row};
+#[cfg(test)]
+use super::{Table, TextRules, sheet};
 
 /// Separators, with their names for messages. The header decides which one a file uses.
 const SEPARATORS: [(u8, &str); 4] = [(b',', "','"), (b';', "';'"), (b'\t', "tab"), (b'|', "'|'")];
-/// The longest row, in bytes. A longer one probably has an unclosed quote.
-const ROW_BYTES_MAX: usize = 64 << 20;
-/// The most columns: each has several files in every fragment of an array.
-const COLUMNS_MAX: usize = 1 << 14;
-/// Bytes that a value takes in addition to its text: an offset and a validity byte.
-pub(crate) const VALUE_BYTES: usize = 9;
 
 /// Parses the value of `--separator`.
 pub(crate) fn separator(text: &str) -> Result<u8, String> {
@@ -28,223 +23,59 @@ pub(crate) fn separator(text: &str) -> Result<u8, String> {
     }
 }
 
-/// A text table that is read row by row.
-pub(crate) struct Sheet<'a> {
-    reader: Reader<'a>,
-    names: Vec<String>,
-    /// Separators in the header, except the one in use.
-    others: Vec<&'static str>,
-    row: Row,
-    rounding: Rounding,
-}
-
-/// A row of values.
-#[derive(Default)]
-pub(crate) struct Row {
-    /// The line on which it starts, counted from 1.
-    pub(crate) line: u64,
-    text: Vec<u8>,
-    /// The end of each value, and whether it was in quotes.
-    ends: Vec<(usize, bool)>,
-}
-
-impl Row {
-    /// Its values; `None` for empty values without quotes.
-    pub(crate) fn values(&self) -> impl Iterator<Item = Option<&[u8]>> {
-        let mut start = 0;
-        self.ends.iter().map(move |&(end, quoted)| {
-            let value = self.text.get(start..end).unwrap_or_default();
-            start = end;
-            (quoted || !value.is_empty()).then_some(value)
-        })
+/// Opens a table. Returns its rows and the names of its columns. Detects the separator from the header if none is
+/// given.
+pub(super) fn open<'a>(input: impl Read + 'a, separator: Option<u8>) -> Result<(Reader<'a>, Vec<String>)> {
+    let mut source = encoding::decoded(input)?;
+    let declared = declared(source.fill_buf()?);
+    if let Some((_, bytes)) = declared {
+        source.consume(bytes);
     }
-
-    fn clear(&mut self, line: u64) {
-        self.line = line;
-        self.text.clear();
-        self.ends.clear();
-    }
-}
-
-impl<'a> Sheet<'a> {
-    /// Reads the header. Detects the separator from the header if none is given.
-    pub(crate) fn open(input: impl Read + 'a, separator: Option<u8>) -> Result<Self> {
-        let mut source = encoding::decoded(input)?;
-        let declared = declared(source.fill_buf()?);
-        if let Some((_, bytes)) = declared {
-            source.consume(bytes);
-        }
-        let end = line_end(source.fill_buf()?);
-        let found = found(source.fill_buf()?, end);
-        let separator = separator.or(declared.map(|(byte, _)| byte));
-        let separator = separator.unwrap_or_else(|| found.first().map_or(b',', |(byte, _)| *byte));
-        let others = found.into_iter().filter(|(byte, _)| *byte != separator);
-        let others = others.map(|(_, name)| name).collect();
-        let mut reader = Reader {
-            source,
-            separator,
-            end,
-            line: 1 + u64::from(declared.is_some()),
-        };
-        let mut row = Row::default();
+    let end = line_end(source.fill_buf()?);
+    let found = found(source.fill_buf()?, end);
+    let separator = separator.or(declared.map(|(byte, _)| byte));
+    let separator = separator.unwrap_or_else(|| found.first().map_or(b',', |(byte, _)| *byte));
+    let others = found.into_iter().filter(|(byte, _)| *byte != separator);
+    let mut reader = Reader {
+        source,
+        separator,
+        others: others.map(|(_, name)| name).collect(),
+        end,
+        line: 1 + u64::from(declared.is_some()),
+    };
+    let mut row = Row::default();
+    ensure!(
+        reader.record(&mut row)?,
+        "the file is empty; it needs a header line with the names of the columns"
+    );
+    let name = |value: Option<&[u8]>| {
+        let name = std::str::from_utf8(value.unwrap_or_default());
+        let name = name.context("the header is not UTF-8; convert the file, for instance with iconv")?;
         ensure!(
-            reader.row(&mut row)?,
-            "the file is empty; it needs a header line with the names of the columns"
+            !name.contains('\0'),
+            "the header has zero bytes; if the file is text, convert it to UTF-8, for instance with iconv"
         );
-        let name = |value: Option<&[u8]>| {
-            let name = std::str::from_utf8(value.unwrap_or_default());
-            let name = name.context("the header is not UTF-8; convert the file, for instance with iconv")?;
-            ensure!(
-                !name.contains('\0'),
-                "the header has zero bytes; if the file is text, convert it to UTF-8, for instance with iconv"
-            );
-            Ok(name.to_owned())
-        };
-        let names = row.values().map(name).collect::<Result<_>>()?;
-        Ok(Self {
-            reader,
-            names,
-            others,
-            row,
-            rounding: Rounding::Refused,
-        })
-    }
+        Ok(name.to_owned())
+    };
+    let names = row.values().map(name).collect::<Result<_>>()?;
+    Ok((reader, names))
+}
 
-    /// The same, with this treatment of whole numbers that their column's type would round.
-    pub(super) fn rounding(self, rounding: Rounding) -> Self {
-        Self { rounding, ..self }
-    }
-
-    /// Names the columns that have no name, if there are several columns. Returns their positions.
-    pub(super) fn name_columns(&mut self) -> Vec<usize> {
-        let alone = self.names.len() == 1;
-        let unnamed = self
-            .names
-            .iter()
-            .enumerate()
-            .filter(|(_, name)| name.is_empty() && !alone);
-        let unnamed: Vec<usize> = unnamed.map(|(i, _)| i).collect();
-        for i in &unnamed {
-            let mut name = format!("column_{}", i + 1);
-            while self.names.contains(&name) {
-                name.push('_');
-            }
-            if let Some(slot) = self.names.get_mut(*i) {
-                *slot = name;
-            }
-        }
-        unnamed
-    }
-
-    /// The names of the columns.
-    pub(crate) fn names(&self) -> &[String] {
-        &self.names
-    }
-
-    /// The next row; `None` at the end.
-    pub(crate) fn row(&mut self) -> Result<Option<&Row>> {
-        loop {
-            if !self.reader.row(&mut self.row)? {
-                return Ok(None);
-            }
-            let (n, names) = (self.row.ends.len(), self.names.len());
-            // Skip empty lines in a table of several columns.
-            if n == 1 && names > 1 && self.row.values().all(|v| v.is_none()) {
-                continue;
-            }
-            if n != names {
-                let hint = self.others.first().map_or_else(String::new, |other| {
-                    format!("; if {other} separates the values, give --separator {other}")
-                });
-                bail!(
-                    "line {} has {n} values, but the header has {names}{hint}",
-                    self.row.line
-                );
-            }
-            return Ok(Some(&self.row));
-        }
-    }
-
-    /// Reads the `wanted` columns of the next rows. `None` if there are no more rows.
-    pub(super) fn table(&mut self, wanted: impl Fn(&str) -> bool, take: BatchLimit) -> Result<Option<Table>> {
-        let wanted: Vec<bool> = self.names.iter().map(|name| wanted(name)).collect();
-        let mut columns: Vec<Option<Column>> = wanted.iter().map(|w| w.then(empty)).collect();
-        let mut lines = Lines::default();
-        let (mut rows, mut held) = (0, 0);
-        let goes_on = |rows: usize, held: usize| match take {
-            BatchLimit::Rows(most) => rows < most,
-            BatchLimit::Bytes { bytes, step } => held < bytes || !rows.is_multiple_of(step.max(1)),
-        };
-        while goes_on(rows, held)
-            && let Some(row) = self.row()?
-        {
-            lines.note(rows, row.line);
-            rows += 1;
-            for (column, value) in columns.iter_mut().zip(row.values()) {
-                if let Some(column) = column {
-                    held += VALUE_BYTES + value.map_or(0, <[u8]>::len);
-                    push(column, value);
-                }
-            }
-        }
-        if rows == 0 {
-            return Ok(None);
-        }
-        Ok(Some(self.named(columns, lines)))
-    }
-
-    /// Reads all remaining rows.
-    pub(super) fn whole(&mut self) -> Result<Table> {
-        let table = self.table(|_| true, BatchLimit::Rows(usize::MAX))?;
-        let none = || self.named(self.names.iter().map(|_| Some(empty())).collect(), Lines::default());
-        Ok(table.unwrap_or_else(none))
-    }
-
-    /// The numbers of remaining rows, and of their bytes in memory.
-    pub(super) fn size(&mut self) -> Result<(u64, u64)> {
-        let (mut rows, mut bytes) = (0, 0);
-        while let Some(row) = self.row()? {
-            rows += 1;
-            bytes += (row.text.len() + VALUE_BYTES * row.ends.len()) as u64;
-        }
-        Ok((rows, bytes))
-    }
-
-    /// A table of these columns, without those that are `None`.
-    fn named(&self, columns: Vec<Option<Column>>, lines: Lines) -> Table {
-        let lines = Arc::new(lines);
-        let named = |(name, column): (&String, Option<Column>)| {
-            Some(Named {
-                name: name.clone(),
-                values: Values::Text(column?, Arc::clone(&lines), self.rounding),
-            })
-        };
-        Table {
-            columns: self.names.iter().zip(columns).filter_map(named).collect(),
-            ..Table::default()
-        }
-    }
+/// A table of separated values.
+#[cfg(test)]
+pub(super) fn sheet<'a>(input: impl Read + 'a, separator: Option<u8>) -> Result<sheet::Sheet<'a>> {
+    let (rows, names) = open(input, separator)?;
+    Ok(sheet::Sheet::new(
+        sheet::Rows::Separated(rows),
+        names,
+        TextRules::default(),
+    ))
 }
 
 /// Reads the whole table.
 #[cfg(test)]
 pub(super) fn read(input: impl Read, separator: Option<u8>) -> Result<Table> {
-    let mut sheet = Sheet::open(input, separator)?;
-    sheet.whole()
-}
-
-fn empty() -> Column {
-    Column {
-        validity: Some(Vec::new()),
-        ..Column::from_cells::<&[u8]>(Datatype::StringUtf8, [])
-    }
-}
-
-fn push(column: &mut Column, value: Option<&[u8]>) {
-    column.data.extend_from_slice(value.unwrap_or_default());
-    let end = column.data.len() as u64;
-    column.offsets.get_or_insert_default().push(end);
-    column.validity.get_or_insert_default().push(u8::from(value.is_some()));
+    sheet(input, separator)?.whole()
 }
 
 /// The separator that a first line such as `sep=;` declares, as Excel writes it, and the bytes of that line.
@@ -297,17 +128,44 @@ fn found(head: &[u8], end: u8) -> Vec<(u8, &'static str)> {
     found.into_iter().map(|(separator, _)| separator).collect()
 }
 
-struct Reader<'a> {
+/// Reads rows.
+pub(super) struct Reader<'a> {
     source: Box<dyn BufRead + 'a>,
     separator: u8,
+    /// Separators in the header, except the one in use.
+    others: Vec<&'static str>,
     /// The byte that ends a line.
     end: u8,
     line: u64,
 }
 
 impl Reader<'_> {
-    /// Reads a row; false at the end.
-    fn row(&mut self, row: &mut Row) -> Result<bool> {
+    /// The byte between values.
+    pub(super) fn separator(&self) -> u8 {
+        self.separator
+    }
+
+    /// Reads the next row, which has this many values; false at the end.
+    pub(super) fn row(&mut self, names: usize, row: &mut Row) -> Result<bool> {
+        while self.record(row)? {
+            let n = row.ends.len();
+            // Skip empty lines in a table of several columns.
+            if n == 1 && names > 1 && row.values().all(|v| v.is_none()) {
+                continue;
+            }
+            if n != names {
+                let hint = self.others.first().map_or_else(String::new, |other| {
+                    format!("; if {other} separates the values, give --separator {other}")
+                });
+                bail!("line {} has {n} values, but the header has {names}{hint}", row.line);
+            }
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Reads a line of any number of values; false at the end.
+    fn record(&mut self, row: &mut Row) -> Result<bool> {
         row.clear(self.line);
         if self.peek()?.is_none() {
             return Ok(false);

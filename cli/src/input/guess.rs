@@ -4,6 +4,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::internals::calendar;
 use hyperslab::{Datatype, Scalar};
 
+use super::customs::{Customs, has_decimal_comma, has_thousands, is_slashed};
 use super::text::{is_exactly, is_whole, utf8, value};
 use super::zones::{self, Zone};
 
@@ -23,6 +24,7 @@ const SHOWN: usize = 40;
 pub(crate) struct Guess {
     /// The requested type, whatever the cells look like.
     given: Option<Datatype>,
+    customs: Customs,
     rows: u64,
     bytes: u64,
     filled: u64,
@@ -58,6 +60,9 @@ pub(crate) struct Guess {
     /// Dates with text other than an offset after the time, and the first of them.
     zoned: u64,
     odd_zone: Option<Outlier>,
+    /// Dates whose first number may be the day or the month, and the first of them.
+    slashed: u64,
+    odd_slash: Option<Outlier>,
     /// The first time with a UTC offset, and whether other times have no zone.
     offset: Option<Outlier>,
     unnamed: bool,
@@ -99,6 +104,8 @@ pub(crate) enum Kind {
     Whole,
     /// Dates and times; the odd one has text other than an offset after its time.
     Zones,
+    /// Dates; it is unknown whether the odd one starts with the day or the month.
+    DateOrder,
     /// Dates and times; the odd one has a UTC offset, which the datatype does not keep.
     Offsets,
     /// Numbers; the odd one has commas where thousands are separated.
@@ -136,23 +143,37 @@ impl Fit {
 impl Guess {
     /// A guess without any cells. If a type is given, the column has that type, and cells that do not fit it are
     /// errors.
-    pub(crate) fn new(given: Option<Datatype>) -> Self {
+    pub(crate) fn new(given: Option<Datatype>, customs: Customs) -> Self {
         Self {
             given,
+            customs,
             ..Self::default()
         }
     }
 
-    /// Adds the cell on this line.
+    /// Whether the given type is text, so that the cells say nothing about numbers and dates.
+    pub(super) fn is_given_text(&self) -> bool {
+        self.given.is_some_and(Datatype::is_bytes)
+    }
+
+    /// Adds this many cells without a value. The first of them is on `line`.
+    pub(super) fn add_empty(&mut self, line: u64, cells: u64) {
+        self.rows += cells;
+        if cells > 0 {
+            self.empty.get_or_insert(line);
+        }
+    }
+
+    /// Adds the cell on this line. `is_text` says that digits in it are no number.
     ///
     /// # Errors
     /// The cell does not fit the given type.
-    pub(crate) fn add(&mut self, line: u64, cell: Option<&[u8]>) -> Result<()> {
-        self.rows += 1;
+    pub(crate) fn add(&mut self, line: u64, cell: Option<&[u8]>, is_text: bool) -> Result<()> {
         let Some(bytes) = cell else {
-            self.empty.get_or_insert(line);
+            self.add_empty(line, 1);
             return Ok(());
         };
+        self.rows += 1;
         self.filled += 1;
         self.bytes += bytes.len() as u64;
         if let Some(datatype) = self.given {
@@ -167,31 +188,38 @@ impl Guess {
         let first = text.trim_start().bytes().next();
         let maybe =
             first.is_some_and(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'i' | b'I' | b'n' | b'N'));
-        let number = maybe && self.add_number(line, text);
+        // JSON has no numbers for these.
+        let maybe_number = maybe && (!is_text || matches!(text, "NaN" | "Infinity" | "-Infinity"));
+        let plain = self.customs.number(text).filter(|_| maybe_number);
+        let number = plain.is_some_and(|plain| self.add_number(line, &plain));
+        let date = self.customs.date(text);
         if maybe {
-            self.add_date(line, text);
+            self.add_date(line, &date);
         }
         let nat = text.trim().eq_ignore_ascii_case("nat");
         if nat {
             self.nats += 1;
             self.odd(line, text, Kind::Durations);
         }
-        let like_date = maybe && !number && calendar::parse(text.trim(), Datatype::DatetimeMs).is_ok();
+        let like_date = maybe && !number && calendar::parse(date.trim(), Datatype::DatetimeMs).is_ok();
         if like_date {
             self.days += 1;
             let all_dates = self.days + self.nats == self.filled;
             if all_dates && self.dates.iter().all(|fit| fit.cells != self.filled) {
                 self.odd(line, text, Kind::Fine);
             }
-            match zones::of_date(text) {
+            match zones::of_date(&date) {
                 Zone::Offset => self.odd(line, text, Kind::Offsets),
                 zone => self.unnamed |= zone == Zone::Unnamed,
             }
-        } else if maybe && !number && zones::has_other_zone(text) {
+        } else if maybe && !number && is_slashed(text) {
+            self.slashed += 1;
+            self.odd(line, text, Kind::DateOrder);
+        } else if maybe && !number && zones::has_other_zone(&date) {
             self.zoned += 1;
             self.odd(line, text, Kind::Zones);
         }
-        if !number {
+        if !number && !is_text {
             self.words += u64::from(text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false"));
             let kind = match text {
                 _ if has_thousands(text) => Kind::Thousands,
@@ -203,6 +231,8 @@ impl Guess {
             self.odd_number
                 .take_if(|odd| odd.kind == Kind::Thousands && kind == Kind::DecimalCommas);
             self.odd(line, text, kind);
+        } else if !number {
+            self.odd(line, text, Kind::Numbers);
         }
         if !like_date && !nat {
             self.odd(line, text, Kind::Dates);
@@ -235,7 +265,8 @@ impl Guess {
         if datatype.is_bytes() {
             return Ok(());
         }
-        let found = utf8(bytes).and_then(|text| value(text, datatype));
+        let customs = self.customs;
+        let found = utf8(bytes).and_then(|text| value(&customs.plain(text, datatype)?, datatype));
         let found = found.with_context(|| format!("line {line}: '{}'", shown(&String::from_utf8_lossy(bytes))))?;
         self.place(line, &found);
         if let Scalar::F32(kept) = found {
@@ -297,6 +328,7 @@ impl Guess {
             Kind::PlainNumbers => &mut self.zero_led,
             Kind::Whole => &mut self.unfit,
             Kind::Zones => &mut self.odd_zone,
+            Kind::DateOrder => &mut self.odd_slash,
             Kind::Offsets => &mut self.offset,
             Kind::Durations => &mut self.odd_nat,
             Kind::Fine => &mut self.fine,
@@ -403,6 +435,8 @@ impl Guess {
             (self.odd_nat.clone()?, numbers)
         } else if most(numbers) || self.commas > 0 && most(numbers + self.commas) {
             (self.odd_number.clone()?, numbers)
+        } else if self.slashed > 0 && most(self.days + self.slashed) {
+            (self.odd_slash.clone()?, self.slashed)
         } else if self.zoned > 0 && most(self.days + self.zoned) {
             (self.odd_zone.clone()?, self.days)
         } else if self.days > 0 && most(self.days + self.nats) {
@@ -445,25 +479,4 @@ impl Guess {
 /// The start of a text, on one line.
 fn shown(text: &str) -> String {
     crate::show::shorten(text, SHOWN)
-}
-
-/// Whether a text is a number with a decimal comma, as in `1,5` or `1.234,5e3`.
-fn has_decimal_comma(text: &str) -> bool {
-    let Some((before, after)) = text.trim().split_once(',') else {
-        return false;
-    };
-    let digit = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
-    let whole = before.trim_start_matches(['+', '-']);
-    digit(whole) && digit(after) && format!("{}.{after}", whole.replace('.', "")).parse::<f64>().is_ok()
-}
-
-/// Whether a text is a number whose commas can separate thousands, as in `1,234` or `-1,234,567.8`.
-fn has_thousands(text: &str) -> bool {
-    let number = text.trim().trim_start_matches(['+', '-']);
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let mut groups = whole.split(',');
-    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-    let first = groups.next().is_some_and(|g| matches!(g.len(), 1..=3) && digits(g));
-    let mut others = groups.peekable();
-    first && others.peek().is_some() && others.all(|g| g.len() == 3 && digits(g)) && digits(fraction)
 }

@@ -29,17 +29,20 @@ const TO_TABLE: &str = "convert it to Parquet or CSV first, for example with Duc
 const AS_TIFF: &str = "import it with --format tif";
 const AS_NETCDF: &str = "import it with --format nc";
 
+/// Text is unpacked while it is read.
+const TEXT: &[Input] = &[Input::Csv, Input::Tsv, Input::Jsonl, Input::Geojson];
+
 const KINDS: &[Kind] = &[
     kind(
         b"\x1f\x8b",
         "compressed with gzip",
-        &[],
+        TEXT,
         "unpack it first: `gzip -dc < FILE > OUT`",
     ),
     kind(
         b"\x28\xb5\x2f\xfd",
         "compressed with zstd",
-        &[],
+        TEXT,
         "unpack it first: `zstd -dc < FILE > OUT`",
     ),
     kind(
@@ -91,6 +94,7 @@ const KINDS: &[Kind] = &[
     kind(b"MM\0*", "a TIFF image", &[], AS_TIFF),
     kind(b"II+\0", "a TIFF image", &[], AS_TIFF),
     kind(b"MM\0+", "a TIFF image", &[], AS_TIFF),
+    kind(b"LASF", "a LAS point cloud", &[], "import it with --format las"),
 ];
 
 /// Returns an error if the first bytes of a file show that it does not have this format. `name` is the file's name.
@@ -100,7 +104,7 @@ pub(super) fn check(head: &[u8], format: Input, name: &str) -> Result<()> {
             let file = if name == "-" { "FILE" } else { name };
             bail!("it is {}; {}", kind.what, kind.remedy.replace("FILE", file));
         }
-    } else if !matches!(format, Input::Csv | Input::Tsv) && is_text(head) {
+    } else if !format.is_text() && is_text(head) {
         bail!("it is text; if it is a table with a header line, give --format csv");
     }
     Ok(())
@@ -138,7 +142,7 @@ mod tests {
 
     #[test]
     fn files_of_other_formats_are_named_with_advice() {
-        refused(b"\x1f\x8b\x08\0", Input::Csv, ["gzip", "`gzip -dc < a file > OUT`"]);
+        refused(b"\x1f\x8b\x08\0", Input::Npy, ["gzip", "`gzip -dc < a file > OUT`"]);
         refused(b"\x28\xb5\x2f\xfd", Input::Arrow, ["zstd", "zstd -dc"]);
         refused(b"\x93NUMPY\x01\0v\0", Input::Csv, [".npy", "--format npy"]);
         refused(b"ARROW1\0\0\xff\xff\xff\xff", Input::Tsv, ["Arrow", "--format arrow"]);
@@ -160,6 +164,8 @@ mod tests {
             (b"\x93NUMPY\x01\0", Input::Npy),
             (b"PK\x03\x04", Input::Npz),
             (b"PAR1\x15\x04", Input::Parquet),
+            (b"\x1f\x8b\x08\0", Input::Csv),
+            (b"\x28\xb5\x2f\xfd", Input::Jsonl),
             (b"", Input::Arrow),
             (b"\0\x01", Input::Npy),
             // Names of columns.

@@ -4,15 +4,21 @@ mod arrow;
 mod bounds;
 mod convert;
 mod csv;
+mod customs;
 mod encoding;
+mod geojson;
 mod grid;
 mod guess;
+mod json;
 mod magic;
 mod npy;
 mod npz;
+mod packed;
 mod parquet;
+mod sheet;
 mod stream;
 mod text;
+mod text_file;
 mod zones;
 
 use std::fs::File;
@@ -25,16 +31,17 @@ use anyhow::{Context as _, Result, bail, ensure};
 use arrow_array::ArrayRef;
 use hyperslab::arrow::FieldType;
 use hyperslab::schema::Layout;
-use hyperslab::{Column, Datatype, Scalar};
+use hyperslab::{Column, Scalar};
 
+use crate::args::TextOptions;
 use crate::errors::usage;
 use crate::formats::{self, Input};
-use crate::show;
 
 pub(crate) use arrow::Batches;
 pub(crate) use convert::column;
-use csv::Sheet;
-pub(crate) use csv::{VALUE_BYTES, separator};
+pub(crate) use csv::separator;
+pub(crate) use customs::{Customs, DateOrder, Decimal, decimal};
+pub(crate) use geojson::{AXES as GEOJSON_AXES, metadata as geojson_metadata};
 pub(crate) use grid::{Grid, boxes};
 pub(crate) use guess::{Guess, Kind, Outlier};
 #[cfg(test)]
@@ -42,8 +49,11 @@ pub(crate) use npy::read as read_npy;
 pub(crate) use npy::{Head as NpyHead, header_bytes as npy_header_bytes};
 #[cfg(test)]
 pub(crate) use npz::read as read_npz;
+use sheet::Sheet;
+pub(crate) use sheet::VALUE_BYTES;
 pub(crate) use stream::{BatchLimit, CellFile, Stream};
-pub(crate) use text::{Lines, Rounding, hex, number, range, scalar};
+pub(crate) use text::{Lines, Rounding, TextRules, hex, number, range, scalar};
+pub(crate) use text_file::Text;
 
 /// Columns of equal length, or arrays of equal shape.
 #[derive(Debug, Default)]
@@ -75,7 +85,7 @@ pub(crate) enum Values {
     /// Numbers, and bytes of a fixed length.
     Plain(Column),
     /// Text of any type: UTF-8 cells, null if they are empty.
-    Text(Column, Arc<Lines>, Rounding),
+    Text(Column, Arc<Lines>, TextRules),
     /// Text that was only scanned. Its cells are read again when they are written.
     Seen(Box<Guess>),
     /// The type, as a column without cells, and the number of cells. They are read when they are written.
@@ -158,12 +168,13 @@ pub(crate) struct Source<'a> {
     file: Option<&'a File>,
     format: Input,
     separator: Option<u8>,
+    customs: Customs,
 }
 
 impl<'a> Source<'a> {
     /// # Errors
-    /// The name is a URL or has no known extension, or `separator` is given for a format without one.
-    pub(crate) fn new(name: &'a str, format: Option<Input>, separator: Option<u8>) -> Result<Self> {
+    /// The name is a URL or has no known extension, or an option about text is given for another format.
+    pub(crate) fn new(name: &'a str, format: Option<Input>, options: &TextOptions) -> Result<Self> {
         ensure!(
             !name.contains("://"),
             usage(
@@ -181,16 +192,28 @@ impl<'a> Source<'a> {
             }
             None => formats::of_name(name).map_err(|why| usage("IN", why))?,
         };
-        let text = matches!(format, Input::Csv | Input::Tsv);
+        let separated = matches!(format, Input::Csv | Input::Tsv);
         ensure!(
-            text || separator.is_none(),
+            separated || options.separator.is_none(),
             usage("--separator", "only CSV and TSV files have a separator")
+        );
+        ensure!(
+            separated || options.decimal.is_none(),
+            usage("--decimal", "only CSV and TSV files have decimal commas")
+        );
+        ensure!(
+            format.is_text() || options.date_order.is_none(),
+            usage("--date-order", "only text files have dates with slashes")
         );
         Ok(Self {
             name,
             file: None,
             format,
-            separator: separator.or(usual_separator(format)),
+            separator: options.separator.or(usual_separator(format)),
+            customs: Customs {
+                decimal: options.decimal,
+                dates: options.date_order,
+            },
         })
     }
 
@@ -201,6 +224,7 @@ impl<'a> Source<'a> {
             file: Some(file),
             format,
             separator: usual_separator(format),
+            customs: Customs::default(),
         }
     }
 
@@ -224,15 +248,17 @@ impl<'a> Source<'a> {
 
     /// Opens a text file for several passes; `None` for other formats.
     pub(crate) fn text(&self, rounding: Rounding) -> Result<Option<Text>> {
-        if !matches!(self.format, Input::Csv | Input::Tsv) {
+        if !self.format.is_text() {
             return Ok(None);
         }
-        let file = self.file()?;
-        Ok(Some(Text {
-            file,
-            separator: self.separator,
+        let rules = TextRules {
             rounding,
-        }))
+            customs: self.customs,
+        };
+        let opened = Text::open(self.file()?, self.format, self.separator, rules);
+        opened
+            .map(Some)
+            .with_context(|| format!("cannot read {}", self.shown()))
     }
 
     /// The arrays in the file, looked at only, if it is numpy's: what comes from a pipe is kept as for [`Self::text`].
@@ -240,7 +266,7 @@ impl<'a> Source<'a> {
         let zipped = match self.format {
             Input::Npy => false,
             Input::Npz => true,
-            Input::Arrow | Input::Parquet | Input::Csv | Input::Tsv => return Ok(None),
+            _ => return Ok(None),
         };
         let looked = Grid::look(self.file()?, zipped);
         looked
@@ -299,72 +325,6 @@ fn kept(mut input: impl Read) -> io::Result<File> {
     let mut file = tempfile::tempfile()?;
     io::copy(&mut input, &mut file)?;
     Ok(file)
-}
-
-/// A text file that is read several times.
-#[derive(Debug)]
-pub(crate) struct Text {
-    file: File,
-    separator: Option<u8>,
-    rounding: Rounding,
-}
-
-impl Text {
-    /// Opens its table at the first row. An import also names columns without a name.
-    fn sheet(&self) -> Result<Sheet<'_>> {
-        let mut sheet = self.unnamed_sheet()?;
-        if self.rounding == Rounding::Accepted {
-            sheet.name_columns();
-        }
-        Ok(sheet)
-    }
-
-    fn unnamed_sheet(&self) -> Result<Sheet<'_>> {
-        (&self.file).rewind()?;
-        Ok(Sheet::open(&self.file, self.separator)?.rounding(self.rounding))
-    }
-
-    /// The table with all cells.
-    fn table(&self) -> Result<Table> {
-        self.sheet()?.whole()
-    }
-
-    /// The numbers of rows, and of their bytes in memory.
-    fn size(&self) -> Result<(u64, u64)> {
-        self.sheet()?.size()
-    }
-
-    /// Scans all cells, and returns a table of columns without their cells. `given` are the types of some columns.
-    pub(crate) fn look(&self, given: &[(String, Datatype)]) -> Result<Table> {
-        let mut sheet = self.unnamed_sheet()?;
-        let unnamed = sheet.name_columns();
-        let names = sheet.names().to_vec();
-        for name in unnamed.iter().filter_map(|i| names.get(*i)) {
-            show::warning(format_args!(
-                "the header has no name for a column, which is imported as '{name}'; name it in the \
-                 file, or choose columns with --attrs"
-            ));
-        }
-        if let Some((unknown, _)) = given.iter().find(|(name, _)| !names.contains(name)) {
-            let why = format!("there is no column '{unknown}'; the columns are {}", names.join(", "));
-            return Err(usage("--types", why));
-        }
-        let of = |name: &String| given.iter().find(|(n, _)| n == name).map(|(_, t)| *t);
-        let mut guesses: Vec<Guess> = names.iter().map(|name| Guess::new(of(name))).collect();
-        while let Some(row) = sheet.row()? {
-            for ((guess, value), name) in guesses.iter_mut().zip(row.values()).zip(&names) {
-                guess.add(row.line, value).with_context(|| format!("column '{name}'"))?;
-            }
-        }
-        let columns = names.into_iter().zip(guesses).map(|(name, guess)| Named {
-            name,
-            values: Values::Seen(Box::new(guess)),
-        });
-        Ok(Table {
-            columns: columns.collect(),
-            ..Table::default()
-        })
-    }
 }
 
 /// The table in the bytes of an Arrow file.

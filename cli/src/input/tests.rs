@@ -67,7 +67,7 @@ fn the_header_decides_the_separator() {
 #[test]
 fn parts_of_a_table_know_their_lines() {
     let text = "a,b\n1,2\n\n3,\"4\n4\"\n5,6\n7,8\n".as_bytes();
-    let mut sheet = Sheet::open(text, None).unwrap();
+    let mut sheet = csv::sheet(text, None).unwrap();
     let mut found = Vec::new();
     while let Some(part) = sheet
         .table(|name| name == "b", BatchLimit::Bytes { bytes: 1, step: 2 })
@@ -93,10 +93,10 @@ fn endless_rows_are_refused() {
 /// The guess for a column of these cells.
 fn guessed(values: &str) -> Guess {
     let csv = format!("a\n{values}\n");
-    let mut sheet = Sheet::open(csv.as_bytes(), Some(b'~')).unwrap();
-    let mut guess = Guess::new(None);
+    let mut sheet = csv::sheet(csv.as_bytes(), Some(b'~')).unwrap();
+    let mut guess = Guess::new(None, Customs::default());
     while let Some(row) = sheet.row().unwrap() {
-        guess.add(row.line, row.values().next().unwrap()).unwrap();
+        guess.add(row.line, row.values().next().unwrap(), false).unwrap();
     }
     guess
 }

@@ -7,6 +7,8 @@ use hyperslab::internals::calendar;
 use hyperslab::schema::{Field, FieldId};
 use hyperslab::{CellCount, Column, Datatype, Physical, Scalar, ScalarRange};
 
+use super::customs::Customs;
+
 /// The lines on which the rows of a file start. Holds only rows that do not start on the line after the row before.
 /// Empty for text that is not from a file.
 #[derive(Debug, Default)]
@@ -36,10 +38,18 @@ impl Lines {
 }
 
 /// The treatment of whole numbers that a float type would round. Decimal fractions are always rounded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Rounding {
+    #[default]
     Refused,
     Accepted,
+}
+
+/// How text is converted to values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct TextRules {
+    pub(crate) rounding: Rounding,
+    pub(crate) customs: Customs,
 }
 
 impl Rounding {
@@ -78,13 +88,13 @@ pub(super) fn is_exactly(text: &str, float: f64) -> bool {
 }
 
 /// Converts a column of text to the type of `field`.
-pub(super) fn column(text: &Column, lines: &Lines, rounding: Rounding, field: &Field) -> Result<Column> {
+pub(super) fn column(text: &Column, lines: &Lines, rules: TextRules, field: &Field) -> Result<Column> {
     if let Some(e) = &field.enumeration {
         let shown = Field {
             nullable: true,
             ..Field::new(&field.name, e.values.datatype, e.values.cell)
         };
-        let values = column(text, lines, rounding, &shown)?;
+        let values = column(text, lines, rules, &shown)?;
         let known: HashMap<&[u8], usize> = (0..e.values.len()).map(|i| (e.values.cell(i), i)).collect();
         return cells(text, lines, field, |i, _, out| {
             let found = known
@@ -116,8 +126,9 @@ pub(super) fn column(text: &Column, lines: &Lines, rounding: Rounding, field: &F
     }
     if field.cell == CellCount::ONE {
         return cells(text, lines, field, |_, t, out| {
-            rounding.check(utf8(t)?, field.datatype)?;
-            number(utf8(t)?, field.datatype, out)
+            let plain = rules.customs.plain(utf8(t)?, field.datatype)?;
+            rules.rounding.check(&plain, field.datatype)?;
+            number(&plain, field.datatype, out)
         });
     }
     cells(text, lines, field, |_, t, out| {
@@ -131,7 +142,7 @@ pub(super) fn column(text: &Column, lines: &Lines, rounding: Rounding, field: &F
             .map(|v| v.trim().trim_matches('"'))
             .filter(|v| !v.is_empty())
             .try_for_each(|v| {
-                rounding.check(v, field.datatype)?;
+                rules.rounding.check(v, field.datatype)?;
                 number(v, field.datatype, out)
             })
     })

@@ -18,6 +18,7 @@ mod remote;
 mod serving;
 mod signals;
 mod snapshots;
+mod tables;
 mod time;
 mod warnings;
 

@@ -133,7 +133,7 @@ fn text_that_is_not_utf8_is_a_warning_of_csv_exports() {
 fn arguments_that_do_not_fit_a_file_are_explained() {
     let shell = Shell::new();
     shell.file("thousands.csv", "p;v\n1,234;5\n1,000,000.5;7\n");
-    shell.file("decimals.csv", "p;v\n1,234;5\n1,5;7\n");
+    shell.file("decimals.csv", "p|v\n1,234|5\n1,5|7\n");
     shell.file("quoted.csv", "n,\"a,b\"\n1,2\n");
     shell.file("gap.csv", "x,y,v\n0,0,1\n0,1,2\n1,0,3\n");
     shell.file("float.csv", "x,v\n1.5,1\n2.5,2\n");
@@ -148,12 +148,16 @@ fn arguments_that_do_not_fit_a_file_are_explained() {
         (
             "import thousands.csv a",
             1,
-            &["line 2, column 'p': '1,234' has a comma", "1234 or 1.234"],
+            &[
+                "line 2, column 'p': '1,234' has a comma",
+                "write 1,234 as 1234",
+                "--decimal comma",
+            ],
         ),
         (
             "import decimals.csv a",
             1,
-            &["line 3, column 'p': '1,5' has a decimal comma", "with a point"],
+            &["line 3, column 'p': '1,5' has a decimal comma", "--decimal comma"],
         ),
         (
             "import quoted.csv a --types a,b=int64",

@@ -2,9 +2,11 @@
 //! `tests/fuzz.rs` and the libFuzzer program in `fuzz/` call the same functions.
 
 mod array;
+mod clouds;
 mod filters;
 mod formats;
 mod ipc;
+mod json;
 pub mod memory;
 mod numpy;
 mod parquet;
@@ -85,7 +87,9 @@ pub fn targets() -> Vec<Target> {
         texts::targets(&samples),
         filters::targets(),
         array::targets(&samples),
+        clouds::targets(),
         ipc::targets(),
+        json::targets(),
         numpy::targets(),
         parquet::targets(),
     ]
