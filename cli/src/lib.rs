@@ -7,6 +7,7 @@
 // `println!` and `eprintln!` panic if a pipe is closed. `show::line` and `show::styled` do not.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod append;
 mod args;
 mod batches;
 mod build;
@@ -90,6 +91,7 @@ async fn command(env: &store::Env, command: &Command) -> Result<()> {
             import::import(env, args).await?;
             describe_new(env, args.array(), args.json && !args.dry_run).await
         }
+        Command::Append(args) => append::append(env, args).await,
         Command::Meta(command) => meta::meta(env, command).await,
         Command::Delete(args) => maintain::delete(env, args).await,
         Command::Evolve(args) => evolve::evolve(env, args).await,

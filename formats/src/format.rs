@@ -25,14 +25,7 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 6] = [
-        Self::NetCdf,
-        Self::Hdf5,
-        Self::Tiff,
-        Self::Nifti,
-        Self::Zarr,
-        Self::Las,
-    ];
+    pub const ALL: [Self; 6] = [Self::NetCdf, Self::Hdf5, Self::Tiff, Self::Nifti, Self::Zarr, Self::Las];
 
     /// The extensions of its files, without the dot. The first is its name on the command line.
     pub fn extensions(self) -> &'static [&'static str] {

@@ -206,6 +206,31 @@ pub(crate) struct Import {
     pub(crate) timestamp: Option<Moment>,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct Append {
+    /// Input files; last, the path or URL of the array or group
+    #[arg(value_name = "PATH", required = true, num_args = 1..)]
+    pub(crate) paths: Vec<String>,
+    /// Continue along this axis, which must be the first one of its arrays [default: the only one with room]
+    #[arg(long, value_name = "AXIS")]
+    pub(crate) along: Option<String>,
+    /// Read this format [default: by the extension of IN]
+    #[arg(long)]
+    pub(crate) format: Option<ImportFormat>,
+    /// Store packed values as unpacked floats, as the import did
+    #[arg(long)]
+    pub(crate) unpack: bool,
+    /// Limit the memory of the program to this many bytes. Single tiles come on top. Values below 64MiB count as 64MiB
+    #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = crate::sizes::parse)]
+    pub(crate) memory: u64,
+    /// Write at this time [default: now]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    pub(crate) timestamp: Option<Moment>,
+    /// Print the array and the new fragments as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 impl Import {
     /// The input files.
     pub(crate) fn inputs(&self) -> &[String] {

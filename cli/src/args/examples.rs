@@ -46,6 +46,11 @@ Examples:
   hyperslab import quakes.csv quakes --sparse --dims lon,lat
   hyperslab import quakes.csv s3://bucket/quakes --filters byteshuffle,zstd:9 --types id=string_ascii";
 
+pub(super) const APPEND: &str = "\
+Examples:
+  hyperslab append day2.nc year
+  hyperslab append day3.nc day4.nc year --along time";
+
 pub(super) const META: &str = "\
 Examples:
   hyperslab meta ls temperature

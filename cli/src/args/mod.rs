@@ -12,7 +12,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 
-pub(crate) use self::cells::{Create, Export, Import, Info, Order, Schema, TextOptions, Write};
+pub(crate) use self::cells::{Append, Create, Export, Import, Info, Order, Schema, TextOptions, Write};
 pub(crate) use self::folders::{Copy, Group, Ls, Method, Overviews, Serve};
 pub(crate) use self::upkeep::{Consolidate, Delete, Evolve, Index, Meta, Mode, Vacuum, Verify};
 use crate::formats::{ImportFormat, Input, Output, endings};
@@ -101,6 +101,9 @@ pub(crate) enum Command {
     /// Create an array from a file
     #[command(about = format!("Create an array or a group from a file: {}", endings::<ImportFormat>()), after_help = examples::IMPORT, override_usage = "hyperslab import [OPTIONS] <IN>... <ARRAY>")]
     Import(Import),
+    /// Add the cells of the next files along the first axis of what `import` made of a file
+    #[command(after_help = examples::APPEND, override_usage = "hyperslab append [OPTIONS] <IN>... <ARRAY>")]
+    Append(Append),
     /// Show and change the metadata of an array or a group
     #[command(subcommand, after_help = examples::META)]
     Meta(Meta),

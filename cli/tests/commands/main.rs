@@ -1,6 +1,7 @@
 //! Runs the program as its users do, and checks files, output and exit codes.
 #![allow(clippy::unwrap_used, reason = "a failing test should say where it fails")]
 
+mod appending;
 mod by_value;
 mod copying;
 mod deleting;
