@@ -13,6 +13,8 @@ pub enum Format {
     NetCdf,
     /// HDF5 of any other kind.
     Hdf5,
+    /// AnnData in HDF5.
+    H5ad,
     /// GeoTIFF, COG and plain TIFF.
     Tiff,
     /// NIfTI-1 and NIfTI-2, also with gzip.
@@ -25,13 +27,22 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 6] = [Self::NetCdf, Self::Hdf5, Self::Tiff, Self::Nifti, Self::Zarr, Self::Las];
+    pub const ALL: [Self; 7] = [
+        Self::NetCdf,
+        Self::Hdf5,
+        Self::H5ad,
+        Self::Tiff,
+        Self::Nifti,
+        Self::Zarr,
+        Self::Las,
+    ];
 
     /// The extensions of its files, without the dot. The first is its name on the command line.
     pub fn extensions(self) -> &'static [&'static str] {
         match self {
             Self::NetCdf => &["nc", "nc4", "cdf", "netcdf"],
             Self::Hdf5 => &["h5", "hdf5", "hdf", "he5", "mnc"],
+            Self::H5ad => &["h5ad"],
             Self::Tiff => &["tif", "tiff", "gtiff", "geotiff"],
             Self::Nifti => &["nii", "nifti"],
             Self::Zarr => &["zarr"],
@@ -44,6 +55,7 @@ impl Format {
         match self {
             Self::NetCdf => "NetCDF",
             Self::Hdf5 => "HDF5",
+            Self::H5ad => "AnnData",
             Self::Tiff => "TIFF",
             Self::Nifti => "NIfTI",
             Self::Zarr => "Zarr",
@@ -99,7 +111,10 @@ impl Format {
             Self::Hdf5 => crate::hdf5::open(path, options),
             #[cfg(feature = "zarr")]
             Self::Zarr => crate::zarr::open(path, options),
+            #[cfg(feature = "h5ad")]
+            Self::H5ad => crate::hdf5::anndata::open(path, options),
             #[cfg(not(all(
+                feature = "h5ad",
                 feature = "las",
                 feature = "netcdf",
                 feature = "nifti",

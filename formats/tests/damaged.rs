@@ -52,6 +52,12 @@ fn damaged_hdf5_files_end_in_errors() {
     damage("plain.h5", Format::Hdf5);
 }
 
+#[cfg(feature = "h5ad")]
+#[test]
+fn damaged_anndata_files_end_in_errors() {
+    damage("cells.h5ad", Format::H5ad);
+}
+
 /// Damages each file of a store in turn.
 #[cfg(feature = "zarr")]
 #[test]

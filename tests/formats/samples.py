@@ -1,6 +1,6 @@
 """Writes the small files of the tests of `formats/`: `samples.py FOLDER`.
 
-Needs netCDF4, h5py, hdf5plugin, laspy, lazrs, pyproj and zarr 3. The files are part of the repository; run this again only to change them.
+Needs netCDF4, h5py, hdf5plugin, laspy, lazrs, pyproj, zarr 3 and anndata. The files are part of the repository; run this again only to change them.
 """
 
 import os
@@ -197,6 +197,33 @@ def cloud(path, format, version):
     las.write(path)
 
 
+def cells(path):
+    """A small AnnData file: sparse and dense matrices, categories with a gap, nullable columns, `raw` and `uns`."""
+    import anndata
+    import pandas as pd
+    import scipy.sparse
+
+    rng = np.random.default_rng(3)
+    counts = rng.poisson(0.4, (6, 4)).astype("f4")
+    obs = pd.DataFrame(index=[f"cell{n}" for n in range(6)])
+    obs["kind"] = pd.Categorical(["a", "b", None, "a", "b", "a"])
+    obs["stage"] = pd.Categorical(["low", "high", "low", "low", "high", "low"], categories=["low", "high"], ordered=True)
+    obs["total"] = counts.sum(axis=1)
+    obs["good"] = [True, False, True, True, False, True]
+    obs["age"] = pd.array([1, None, 3, 4, 5, 6], dtype="Int64")
+    obs["note"] = ["x", "", "yy", "é", "z", "w"]
+    var = pd.DataFrame({"length": [10, 20, 30, 40]}, index=[f"gene{n}" for n in range(4)])
+    data = anndata.AnnData(scipy.sparse.csr_matrix(counts), obs=obs, var=var)
+    data.raw = data.copy()
+    data.layers["columns"] = scipy.sparse.csc_matrix(counts)
+    data.layers["dense"] = counts
+    data.obsm["X_pca"] = rng.normal(size=(6, 2))
+    data.varm["loadings"] = rng.normal(size=(4, 3))
+    data.obsp["near"] = scipy.sparse.csr_matrix(np.eye(6))
+    data.uns = {"title": "A sample", "number": 3, "share": 0.5, "deep": {"yes": True}, "colors": np.array(["red", "blue"])}
+    data.write_h5ad(path)
+
+
 if __name__ == "__main__":
     folder = sys.argv[1]
     climate(os.path.join(folder, "climate3.nc"), "NETCDF3_64BIT_OFFSET")
@@ -211,3 +238,4 @@ if __name__ == "__main__":
     zarr_store(os.path.join(folder, "sample3.zarr"), 3)
     cloud(os.path.join(folder, "cloud.las"), 3, "1.2")
     cloud(os.path.join(folder, "cloud.laz"), 7, "1.4")
+    cells(os.path.join(folder, "cells.h5ad"))

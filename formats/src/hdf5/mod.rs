@@ -1,5 +1,7 @@
 //! HDF5, and NetCDF-4, which is HDF5 with dimension scales.
 
+#[cfg(feature = "h5ad")]
+pub(crate) mod anndata;
 mod attributes;
 mod decode;
 mod elements;
