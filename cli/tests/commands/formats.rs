@@ -162,7 +162,7 @@ fn exactly_the_listed_extensions_are_supported() {
     for (line, help) in [
         ("export a out.csv.gz", "compress the output, as in"),
         ("export a out.orc", "export a Parquet file and convert it"),
-        ("import in.csv.gz c", "unpack it first"),
+        ("import in.npy.gz c", "unpack it first"),
         ("import in.orc c", "convert it to Parquet or CSV first"),
         ("write a in.nc", "import them into new arrays"),
         ("write a in.nii", "import them into new arrays with"),
