@@ -265,8 +265,8 @@ fn selected(schema: &Schema, text: &str) -> Result<(Vec<ScalarRange>, Vec<Length
         )
     );
     ensure!(
-        selection.axes.iter().all(|a| a.step == 1),
-        usage("--select", "a write fills a box; steps are not supported")
+        selection.axes.iter().all(|a| a.is_range()),
+        usage("--select", "a write fills a box; it cannot have steps and lists")
     );
     let mut region = Vec::new();
     let mut lengths = Vec::new();

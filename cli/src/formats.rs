@@ -93,6 +93,16 @@ impl Output {
         }
     }
 
+    /// Whether a file lists cells with their coordinates.
+    pub(crate) const fn is_table(self) -> bool {
+        match self {
+            Self::Slice(format) => format.lists_coordinates(),
+            Self::Parquet => true,
+            #[cfg(feature = "formats")]
+            Self::Tiff => false,
+        }
+    }
+
     /// The extension of its files, without the dot.
     pub(crate) const fn extension(self) -> &'static str {
         match self {

@@ -163,8 +163,8 @@ fn box_of(stem: &str, schema: &Schema) -> Result<String> {
         }
     }
     ensure!(
-        selection.axes.iter().all(|a| a.step == 1),
-        "a write fills a box; steps are not supported"
+        selection.axes.iter().all(|a| a.is_range()),
+        "a write fills a box; it cannot have steps and lists"
     );
     let whole = selection::Selection {
         attributes: None,

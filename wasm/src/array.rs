@@ -268,8 +268,10 @@ impl RawArray {
     pub(crate) async fn written_box(&self, json: &str) -> Result<Vec<ScalarRange>> {
         let selection = select::selection(json, &self.array).await?;
         let plain = |axis: Axis| match axis.range {
-            Some(range) if axis.step == 1 => Ok(range),
-            _ => Err(Error::invalid("a write fills a box; its steps must be 1")),
+            Some(range) if axis.step == 1 && axis.list.is_empty() => Ok(range),
+            _ => Err(Error::invalid(
+                "a write fills a box; its steps must be 1, without lists",
+            )),
         };
         selection.axes.into_iter().map(plain).collect()
     }

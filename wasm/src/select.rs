@@ -87,18 +87,13 @@ fn axis(slot: &mut Axis, json: &Value, dimension: &Dimension) -> Result<()> {
         // A date may name several coordinates: a month of days.
         let single = lo == hi;
         *slot = Axis {
-            range: Some(ScalarRange { lo, hi }),
-            step: 1,
             single,
+            ..Axis::of(Some(ScalarRange { lo, hi }))
         };
         return Ok(());
     }
     if let Some(pair) = json.get("range") {
-        *slot = Axis {
-            range: Some(closed(pair, dimension)?),
-            step: 1,
-            single: false,
-        };
+        *slot = Axis::of(Some(closed(pair, dimension)?));
         return Ok(());
     }
     let Some(whole) = slot.range.clone() else {
@@ -126,9 +121,8 @@ fn axis(slot: &mut Axis, json: &Value, dimension: &Dimension) -> Result<()> {
     let step = json.get("step").map_or(Some(1), Value::as_u64).filter(|&n| n > 0);
     let step = step.ok_or_else(|| Error::invalid("a step must be an integer of at least 1"))?;
     *slot = Axis {
-        range: Some(ScalarRange { lo, hi }),
         step,
-        single: false,
+        ..Axis::of(Some(ScalarRange { lo, hi }))
     };
     Ok(())
 }

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use crate::formats::{ImportFormat, Input, Output};
+use crate::formats::{ImportFormat, Input};
 use crate::input::{DateOrder, Decimal};
 use crate::time_args::{Moment, Span};
 
@@ -44,56 +44,6 @@ pub(crate) struct Info {
     /// Read as of this time, or what was written in this window [default: all fragments, including future timestamps]
     #[arg(long, value_name = "T|T0..T1", allow_negative_numbers = true)]
     pub(crate) at: Option<Span>,
-}
-
-/// Which cells and fields.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct Pick {
-    /// Select cells, as in 0:100,5:20 or :,3, by value as in lat=30.0:40.0, or by index as in lat=@0:10 [default: the non-empty domain, which `info` shows]
-    #[arg(long, value_name = "SEL", allow_hyphen_values = true)]
-    pub(crate) select: Option<String>,
-    /// Export these attributes, in this order; quote names with commas, as in '"a,b",c' [default: all]
-    #[arg(long, value_name = "A,B")]
-    pub(crate) attrs: Option<Vec<String>>,
-    /// Export only cells that meet this condition, as in "mag >= 4.5 and place != 'Alaska'". The other cells of a dense
-    /// array get the fill value. Quote unusual names with backquotes. The unnamed attribute is called data
-    #[arg(long = "where", value_name = "COND", allow_hyphen_values = true)]
-    pub(crate) condition: Option<String>,
-    /// Read as of this time, or what was written in this window [default: now]
-    #[arg(long, value_name = "T|T0..T1", allow_negative_numbers = true)]
-    pub(crate) at: Option<Span>,
-    /// Export cells in this order [default: row for dense arrays, global for sparse ones]
-    #[arg(long)]
-    pub(crate) order: Option<Order>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Order {
-    Row,
-    Col,
-    Global,
-    Unordered,
-}
-
-#[derive(Debug, Clone, Args)]
-pub(crate) struct Export {
-    /// Path or URL of the array
-    pub(crate) array: String,
-    /// Output file, or - for standard output
-    pub(crate) out: String,
-    #[command(flatten)]
-    pub(crate) pick: Pick,
-    /// Write this format [default: by the extension of OUT]. Non-finite floats are nan, inf and -inf in CSV, and "NaN",
-    /// "Infinity" and "-Infinity" in JSON
-    #[arg(long)]
-    pub(crate) format: Option<Output>,
-    /// Replace OUT if it exists. Keeps its permissions, and its owner if possible. Follows links
-    #[arg(long)]
-    pub(crate) force: bool,
-    /// Limit the memory of the program to this many bytes. Single tiles and the pixels of a .png come on top. Values
-    /// below 64MiB count as 64MiB
-    #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = crate::sizes::parse)]
-    pub(crate) memory: u64,
 }
 
 /// How text files are written.

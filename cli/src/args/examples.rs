@@ -31,6 +31,9 @@ pub(super) const EXPORT: &str = "\
 Examples:
   hyperslab export temperature all.npy
   hyperslab export temperature part.csv --select 0:100,5:20
+  hyperslab export temperature warm.csv --where 'data between 300 and 310' --rows
+  hyperslab export quakes --count --where \"place like '%Alaska'\"
+  hyperslab export quakes --agg min,max,mean --attrs mag
   hyperslab export quakes strong.arrow --where \"mag >= 4.5 and place != 'Alaska'\"
   hyperslab export quakes - --format jsonl --attrs mag,place --at 2026-03-01";
 

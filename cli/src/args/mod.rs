@@ -2,6 +2,7 @@
 
 mod cells;
 mod examples;
+mod export;
 mod folders;
 mod upkeep;
 
@@ -12,7 +13,8 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 
-pub(crate) use self::cells::{Append, Create, Export, Import, Info, Order, Schema, TextOptions, Write};
+pub(crate) use self::cells::{Append, Create, Import, Info, Schema, TextOptions, Write};
+pub(crate) use self::export::{Agg, Coordinates, Export, Order};
 pub(crate) use self::folders::{Copy, Group, Ls, Method, Overviews, Serve};
 pub(crate) use self::upkeep::{Consolidate, Delete, Evolve, Index, Meta, Mode, Vacuum, Verify};
 use crate::formats::{ImportFormat, Input, Output, endings};

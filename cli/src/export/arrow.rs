@@ -85,7 +85,7 @@ fn mark(fields: &mut [FieldType], batch: &Batch) -> bool {
 
 /// Writes everything. Returns false, with the fields marked, if one of them turns out to need raw form.
 async fn attempt(job: &Job, args: &Export, format: Output, fields: &mut [FieldType], file: &mut Out) -> Result<bool> {
-    let table = Table::new(fields.to_vec(), job.array.schema().is_dense())?;
+    let table = Table::new(fields.to_vec(), job.is_dense())?;
     let mut writer: Box<dyn BatchWriter> = if format == Output::Parquet {
         Box::new(ParquetWriter::new(file, table.schema(), fields, args.memory)?)
     } else {
@@ -94,13 +94,8 @@ async fn attempt(job: &Job, args: &Export, format: Output, fields: &mut [FieldTy
         Box::new(IpcWriter(writer, name))
     };
     let progress = job.progress("exporting");
-    let mut batches = job.array.batches(job.query.clone());
-    while !job.is_empty()
-        && let Some(batch) = batches
-            .next()
-            .await
-            .with_context(|| format!("cannot read {}", job.url))?
-    {
+    let mut batches = job.batches();
+    while let Some(batch) = batches.next().await? {
         if mark(fields, &batch) {
             return Ok(false);
         }

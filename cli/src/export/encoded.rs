@@ -23,14 +23,15 @@ pub(super) async fn export(job: &Job, format: Format, args: &Export) -> Result<(
             job.array
                 .count(&job.query)
                 .await
-                .with_context(|| format!("cannot read {}", job.url))?,
+                .with_context(|| format!("cannot read {}", job.url))?
+                .min(job.limit),
         ],
         None => vec![0],
     };
     let frame = Frame {
         fields: job.fields.clone(),
         shape,
-        dense: job.array.schema().is_dense(),
+        dense: job.is_dense(),
         column_major: job.shape.is_some() && job.query.order == Layout::ColMajor,
         colors: Colors::default(),
     };
@@ -39,14 +40,9 @@ pub(super) async fn export(job: &Job, format: Format, args: &Export) -> Result<(
     file.make_room(encoder.size().unwrap_or(0))?;
     let mut written = write(&mut file, &encoder.start())?;
     let progress = job.progress("exporting");
-    let mut batches = job.array.batches(job.query.clone());
+    let mut batches = job.batches();
     let mut unreadable = Vec::new();
-    while !job.is_empty()
-        && let Some(batch) = batches
-            .next()
-            .await
-            .with_context(|| format!("cannot read {}", job.url))?
-    {
+    while let Some(batch) = batches.next().await? {
         progress.add(batch.cells);
         if matches!(format, Format::Csv | Format::Tsv) {
             warn_of_bytes(&batch, &mut unreadable);

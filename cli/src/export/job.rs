@@ -11,6 +11,7 @@ use hyperslab::internals::view::selection;
 use hyperslab::schema::{Field, Layout};
 use hyperslab::{Array, Batch, Cpu, Query, Region, Window};
 
+use super::rows::{self, Axes, CellBatches};
 use crate::args::{Export, Order};
 use crate::condition;
 use crate::errors::usage;
@@ -28,6 +29,8 @@ const BATCH_SHARE: u64 = 6;
 const CACHE_SHARE: u64 = 8;
 /// Bytes of cells that are encoded at a time. Text and Arrow messages hold one or two more copies of them.
 const PART_BYTES: u64 = 1 << 20;
+/// Bytes of a long row.
+const ROW_BYTES: u64 = 1 << 10;
 
 /// A read that is ready to run.
 pub(crate) struct Job {
@@ -37,8 +40,16 @@ pub(crate) struct Job {
     pub(crate) query: Query,
     /// The fields, in the query's order.
     pub(crate) fields: Vec<Field>,
-    /// Lengths of the axes, except those with a single selected coordinate; `None` for sparse arrays.
+    /// Lengths of the axes, except those with a single selected coordinate; `None` for sparse arrays and rows.
     pub(crate) shape: Option<Vec<u64>>,
+    /// Whether the cells of a dense array become rows, without those that fail the condition.
+    rows: bool,
+    /// The values that replace the coordinates of a dense array.
+    axes: Axes,
+    /// The most rows.
+    pub(crate) limit: u64,
+    /// Whether there are no cells to read.
+    is_empty: bool,
     /// The selected coordinates; `None` for all of a sparse array.
     pub(crate) selected: Option<selection::Selection>,
     /// The array's path or URL as typed, for messages.
@@ -68,6 +79,8 @@ impl Job {
             None if schema.is_dense() => Some(selection::Selection::all(&schema, written.as_deref())),
             None => None,
         };
+        rows::check(args, output, schema.is_dense())?;
+        let rows = args.rows && schema.is_dense();
         let nothing = schema.is_dense() && pick.select.is_none() && written.is_none();
         let region = match &selected {
             Some(s) => s.region(&schema)?,
@@ -78,11 +91,14 @@ impl Job {
             axes.map(|a| if nothing { 0 } else { a.len().unwrap_or(u64::MAX) })
                 .collect::<Vec<_>>()
         });
+        let is_empty = shape.as_ref().is_some_and(|s| s.contains(&0));
+        let axes = rows::axes(args, output, &array, selected.as_ref()).await?;
         let attributes = pick
             .attrs
             .clone()
             .or_else(|| selected.as_ref().and_then(|s| s.attributes.clone()));
-        let names = names(&array, attributes.as_deref(), format)?;
+        let listed = if rows { Format::Csv } else { format };
+        let names = names(&array, attributes.as_deref(), listed)?;
         let condition = match &pick.condition {
             Some(text) => Some(condition::read(text, &array).await?),
             None => None,
@@ -93,15 +109,20 @@ impl Job {
             region,
             order,
             condition,
-            batch_bytes: memory / BATCH_SHARE,
+            batch_bytes: args.limit.map_or(u64::MAX, limited).min(memory / BATCH_SHARE),
         };
         let fields = array.fields(&names).await;
-        let fields = fields.with_context(|| format!("cannot read {}", args.array))?;
+        let mut fields = fields.with_context(|| format!("cannot read {}", args.array))?;
+        rows::retype(&mut fields, &axes);
         Ok(Self {
             array,
             query,
             fields,
-            shape,
+            shape: shape.filter(|_| !rows),
+            rows,
+            axes,
+            limit: args.limit.unwrap_or(u64::MAX),
+            is_empty,
             selected,
             url: args.array.clone(),
         })
@@ -109,20 +130,41 @@ impl Job {
 
     /// Whether there are no cells to read.
     pub(crate) fn is_empty(&self) -> bool {
-        self.shape.as_ref().is_some_and(|s| s.contains(&0))
+        self.is_empty
+    }
+
+    /// Whether the file says that its cells are those of a dense array.
+    pub(crate) fn is_dense(&self) -> bool {
+        self.array.schema().is_dense() && !self.rows && self.axes.is_empty()
+    }
+
+    /// The cells, in batches.
+    pub(crate) fn batches(&self) -> CellBatches<'_> {
+        CellBatches {
+            batches: self.array.batches(self.query.clone()),
+            axes: &self.axes,
+            matching: self.rows,
+            left: if self.is_empty { 0 } else { self.limit },
+            url: &self.url,
+        }
     }
 
     /// The number of cells, if it is known before reading.
     pub(crate) fn cells(&self) -> Option<u64> {
         self.shape
             .as_ref()
-            .map(|s| s.iter().fold(1, |n: u64, m| n.saturating_mul(*m)))
+            .map(|s| s.iter().fold(1, |n: u64, m| n.saturating_mul(*m)).min(self.limit))
     }
 
     /// A progress bar for one pass over the cells.
     pub(crate) fn progress(&self, what: &'static str) -> Progress {
         Progress::new(what, self.cells(), "cells")
     }
+}
+
+/// Bytes of a batch with about this many rows. More are read than needed if rows are short.
+fn limited(rows: u64) -> u64 {
+    rows.saturating_mul(ROW_BYTES).max(PART_BYTES)
 }
 
 /// Prints that nothing was written in the requested window, with the times of the first and the last write.

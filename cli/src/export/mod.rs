@@ -8,6 +8,8 @@ mod parquet;
 mod points;
 #[cfg(feature = "formats")]
 mod raster;
+mod rows;
+mod summary;
 
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
@@ -25,6 +27,10 @@ pub(crate) use job::repeated;
 
 /// Runs the command.
 pub(crate) async fn export(env: &Env, args: &Export) -> Result<()> {
+    if args.is_summary() {
+        let job = Job::new(env, args, Output::Slice(Format::Csv)).await?;
+        return summary::print(&job, args).await;
+    }
     let format = format(args)?;
     if args.out == "-" {
         check_terminal(format, io::stdout().is_terminal())?;

@@ -102,6 +102,13 @@ async fn write(job: &Job, args: &Export, metadata: &BTreeMap<String, MetaValue>)
         let low = dimension.domain.as_ref().and_then(|d| d.lo.as_i128());
         let (start, low) = start.zip(low).with_context(|| not_integers(&dimension.name))?;
         let length = axis.len().with_context(|| not_integers(&dimension.name))?;
+        ensure!(
+            axis.list.is_empty(),
+            usage(
+                "--select",
+                "the pixels of a GeoTIFF are evenly spaced; give a range with a step instead of a list"
+            )
+        );
         windows.push(([u64::try_from(start - low)?, axis.step], length));
     }
     // A plane of an array with more axes.
@@ -132,12 +139,8 @@ async fn write(job: &Job, args: &Export, metadata: &BTreeMap<String, MetaValue>)
     let mut writer = RasterWriter::new(info)?;
     let mut file = Out::create(&args.out, args.force)?;
     let progress = job.progress("exporting");
-    let mut batches = job.array.batches(job.query.clone());
-    while let Some(batch) = batches
-        .next()
-        .await
-        .with_context(|| format!("cannot read {}", job.url))?
-    {
+    let mut batches = job.batches();
+    while let Some(batch) = batches.next().await? {
         progress.add(batch.cells);
         for (_, column) in &batch.columns {
             writer.push(&column.data)?;

@@ -22,12 +22,14 @@ fn climate() -> Shell {
 fn exports_and_writes_select_the_same_cells() {
     let shell = climate();
     let export = |select: &str| shell.ok(&format!("export climate/temp - --format csv --select {select}"));
-    assert_eq!(export("lat=1:2"), "lat,temp\n1,1\n2,2\n");
+    assert_eq!(export("lat=1:2"), "lat,temp\n2,1\n1,2\n");
     assert_eq!(export("lat=1:2"), export("lat=@1:3"));
     assert_eq!(export("lat=2.9"), export("lat=@0"));
     shell.file("new.npy", npy("'<i2'", "(2,)", &[70, 0, 80, 0]));
     shell.ok("write climate/temp new.npy --select lat=1:2");
-    assert_eq!(export("lat=:"), "lat,temp\n0,0\n1,70\n2,80\n3,3\n");
+    assert_eq!(export("lat=:"), "lat,temp\n3,0\n2,70\n1,80\n0,3\n");
+    assert_eq!(export("'lat={0,2.9}'"), "lat,temp\n0,3\n3,0\n");
+    assert_eq!(export("'lat=@{3,0:2}'"), "lat,temp\n0,3\n3,0\n2,70\n");
 }
 
 #[test]

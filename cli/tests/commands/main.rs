@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failing test should say where it fails")]
 
 mod appending;
+mod asking;
 mod by_value;
 mod copying;
 mod deleting;

@@ -105,6 +105,13 @@ async fn check(array: &Array, condition: &Condition) -> Result<Bound> {
         return Err(Error::Unsupported(why));
     }
     let bound = array.bind(condition).await?;
+    if let Some(field) = bound.field_like() {
+        let why = format!(
+            "deletes cannot store this pattern for '{field}'; use one that only starts a text, such as 'a%', or list \
+             the values with 'in'"
+        );
+        return Err(Error::Unsupported(why));
+    }
     for field in bound.fields() {
         let why = schema
             .type_of(field)

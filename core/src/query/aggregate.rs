@@ -25,6 +25,25 @@ pub enum Aggregate {
     Max,
 }
 
+impl Aggregate {
+    /// Whether the aggregate is defined for cells of this type: sums and means for single numbers, extremes for single
+    /// numbers and text, counts for all.
+    ///
+    /// ```
+    /// use hyperslab::{Aggregate, CellCount, Datatype};
+    /// assert!(Aggregate::Mean.is_defined_for(Datatype::Int8, CellCount::ONE));
+    /// assert!(!Aggregate::Mean.is_defined_for(Datatype::StringUtf8, CellCount::Var));
+    /// ```
+    pub fn is_defined_for(self, datatype: Datatype, cell: CellCount) -> bool {
+        let single = cell == CellCount::ONE && !datatype.is_opaque();
+        match self {
+            Self::Count | Self::NullCount => true,
+            Self::Sum | Self::Mean => single && !datatype.is_string(),
+            Self::Min | Self::Max => single || is_text(datatype, cell),
+        }
+    }
+}
+
 /// Aggregated facts about the cells of a tile.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Summary {
@@ -68,14 +87,7 @@ impl Accumulator {
     /// # Errors
     /// [`Error::InvalidArgument`] if the aggregate is not defined for the field's type.
     pub(crate) fn new(aggregate: Aggregate, field: &Field) -> Result<Self> {
-        let single = field.cell == CellCount::ONE && !field.datatype.is_opaque();
-        let text = is_text(field.datatype, field.cell);
-        let possible = match aggregate {
-            Aggregate::Count | Aggregate::NullCount => true,
-            Aggregate::Sum | Aggregate::Mean => single && !field.datatype.is_string(),
-            Aggregate::Min | Aggregate::Max => single || text,
-        };
-        if !possible {
+        if !aggregate.is_defined_for(field.datatype, field.cell) {
             let name = &field.name;
             return Err(Error::invalid(format!(
                 "{aggregate:?} is not defined for '{name}', which holds {} cells",

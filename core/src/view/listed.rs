@@ -83,13 +83,14 @@ fn sampled(axis: &Axis, datatype: Datatype, single: bool) -> Option<Axis> {
     let step = axis.len()?.div_ceil(THUMB_SIDE).max(1);
     let (lo, hi) = (range.lo.as_i128()?, range.hi.as_i128()?);
     let last = if single { lo } else { hi - (hi - lo) % i128::from(step) };
+    let range = ScalarRange {
+        lo: range.lo.clone(),
+        hi: Scalar::from_i128(datatype, last)?,
+    };
     Some(Axis {
-        range: Some(ScalarRange {
-            lo: range.lo.clone(),
-            hi: Scalar::from_i128(datatype, last)?,
-        }),
         step: if single { 1 } else { step },
         single,
+        ..Axis::of(Some(range))
     })
 }
 

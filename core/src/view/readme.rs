@@ -262,10 +262,8 @@ fn example(axis: &Axis, datatype: Datatype) -> Axis {
             hi: Scalar::from_i128(datatype, last)?,
         })
     };
-    Axis {
-        range: axis.range.as_ref().and_then(first).or_else(|| axis.range.clone()),
-        ..axis.clone()
-    }
+    let range = axis.range.as_ref().and_then(first).or_else(|| axis.range.clone());
+    Axis { range, ..axis.clone() }
 }
 
 fn range(r: &ScalarRange, datatype: Datatype) -> String {

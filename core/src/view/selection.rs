@@ -3,12 +3,14 @@
 //! ```text
 //! selection := [attribute {"," attribute} "@"] ("all" | axis {"," axis})
 //! axis      := range | dimension "=" range | dimension "=@" range
-//! range     := ":" | "_" | coordinate | [coordinate] ":" [coordinate] [":" step]
+//! range     := ":" | "_" | coordinate | [coordinate] ":" [coordinate] [":" step] | "{" range {"," range} "}"
 //! ```
 //!
 //! `a..b` is the same as `a:b`. Coordinates are absolute; negative ones do not wrap around. Integer ranges are half-open,
 //! as in Python. Ranges of floats, strings and dates are closed. Reads clip ranges to the domain; a single coordinate or a
 //! whole range outside the domain is an error.
+//!
+//! `{0,5,9}` selects several coordinates or ranges, in this order. The parts of a list have no steps.
 //!
 //! An omitted end is the end of the non-empty domain, or of the domain if nothing is written. Omitted axes are selected
 //! in full.
@@ -18,6 +20,7 @@
 //! range without a name count coordinates. A dimension label may be used in place of its dimension.
 //! `%2C` and other percent-encodings escape characters of the grammar.
 
+mod axis;
 mod axis_values;
 mod by_value;
 mod coordinate;
@@ -27,21 +30,17 @@ mod lexer;
 use std::borrow::Cow;
 
 pub use crate::format::attribute::{column_names, display_name};
+pub use axis::Axis;
+use axis::coordinate_text;
 pub use by_value::{by_index, read};
 pub use coordinate::selects_nothing;
 pub(super) use lexer::{positions, quote};
 
-use crate::calendar;
-use crate::datatype::Datatype;
 use crate::error::{Error, Result};
-use crate::format::domain::Dimension;
 use crate::format::schema::Schema;
 use crate::query::Region;
-use crate::scalar::{Scalar, ScalarRange};
+use crate::scalar::ScalarRange;
 use crate::suggest;
-
-/// The largest number of coordinates that a strided axis may select.
-const STRIDED_MAX: u64 = 1 << 22;
 
 /// The cells and attributes that a file name selects.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,17 +49,6 @@ pub struct Selection {
     pub attributes: Option<Vec<String>>,
     /// The selection along each dimension, in the schema's order.
     pub axes: Vec<Axis>,
-}
-
-/// The selection along a dimension.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Axis {
-    /// The closed range; `None` for all of a string dimension.
-    pub range: Option<ScalarRange>,
-    /// Select every `step`-th coordinate from the start of the range; at least 1.
-    pub step: u64,
-    /// A single coordinate is selected, so images and numpy arrays drop this axis.
-    pub single: bool,
 }
 
 /// Integer ranges that extend beyond the domain.
@@ -201,105 +189,6 @@ fn axis_of<'a>(item: &'a str, position: usize, schema: &Schema) -> Result<(usize
     }
 }
 
-impl Axis {
-    fn whole(schema: &Schema, dimension: &Dimension, index: usize, non_empty: Option<&[ScalarRange]>) -> Self {
-        let written = non_empty.and_then(|b| b.get(index)).cloned();
-        // The extent of a string dimension is unknown before the first write, so `None` selects all of it.
-        let range = if dimension.domain.is_none() {
-            None
-        } else {
-            let limits = schema.limits(index).cloned();
-            // In time travel, fragments newer than the schema may exceed its current domain.
-            match (written, limits) {
-                (Some(written), Some(limits)) => {
-                    let common = written.intersection(&limits);
-                    Some(if common.is_empty() { limits } else { common })
-                }
-                (written, limits) => written.or(limits),
-            }
-        };
-        Self {
-            range,
-            step: 1,
-            single: false,
-        }
-    }
-
-    /// The number of selected coordinates; `None` for floats and strings, which cannot be counted.
-    pub fn len(&self) -> Option<u64> {
-        let range = self.range.as_ref()?;
-        let (lo, hi) = (range.lo.as_i128()?, range.hi.as_i128()?);
-        if hi < lo {
-            return Some(0);
-        }
-        u64::try_from((hi - lo) / i128::from(self.step.max(1)) + 1).ok()
-    }
-
-    /// Whether no coordinate is selected.
-    pub fn is_empty(&self) -> bool {
-        self.range.as_ref().is_some_and(ScalarRange::is_empty)
-    }
-
-    /// Fails if a step selects too many single coordinates.
-    fn check_step(&self, dimension: &Dimension) -> Result<()> {
-        let count = self.len().unwrap_or(0);
-        if self.range.is_none() || self.step <= 1 || count <= STRIDED_MAX {
-            return Ok(());
-        }
-        let what = format!(
-            "coordinates selected along dimension '{}' (leave out the step, or select fewer)",
-            dimension.name
-        );
-        Err(Error::LimitExceeded {
-            what,
-            found: count,
-            limit: STRIDED_MAX,
-        })
-    }
-
-    /// The selected ranges. [`Axis::check_step`] must have succeeded.
-    fn ranges(&self, dimension: &Dimension) -> Vec<ScalarRange> {
-        let Some(range) = &self.range else {
-            return Vec::new();
-        };
-        if self.step <= 1 {
-            return vec![range.clone()];
-        }
-        let count = self.len().unwrap_or(0);
-        let lo = range.lo.as_i128().unwrap_or(0);
-        let at = |i: u64| Scalar::from_i128(dimension.datatype, lo + i128::from(i) * i128::from(self.step));
-        // Reserved at once, because a growing list takes up to three times as much memory.
-        let mut all = Vec::with_capacity(usize::try_from(count).unwrap_or(0));
-        all.extend((0..count).filter_map(|i| at(i).map(|v| ScalarRange { lo: v.clone(), hi: v })));
-        all
-    }
-
-    /// Formats the selection of the axis in the grammar.
-    pub(super) fn text(&self, datatype: Datatype) -> String {
-        let Some(range) = &self.range else {
-            return "_".to_owned();
-        };
-        if self.single {
-            return coordinate_text(&range.lo, datatype);
-        }
-        let hi = match range.hi.as_i128() {
-            Some(hi) if !datatype.is_datetime() => (hi + 1).to_string(),
-            None if range.hi == Scalar::Bytes(coordinate::AFTER_STRINGS.to_vec()) => String::new(),
-            _ => coordinate_text(&range.hi, datatype),
-        };
-        let lo = match &range.lo {
-            // The range starts at the empty string, which sorts first.
-            Scalar::Bytes(v) if v.is_empty() && range.hi != range.lo => String::new(),
-            lo => coordinate_text(lo, datatype),
-        };
-        if self.step > 1 {
-            format!("{lo}:{hi}:{}", self.step)
-        } else {
-            format!("{lo}:{hi}")
-        }
-    }
-}
-
 impl Selection {
     /// Selects every cell and every attribute.
     pub fn all(schema: &Schema, non_empty: Option<&[ScalarRange]>) -> Self {
@@ -352,18 +241,6 @@ impl Selection {
         };
         let names: Vec<_> = names.iter().map(|n| lexer::quote(&shown_name(n, schema))).collect();
         format!("{}@", names.join(","))
-    }
-}
-
-fn coordinate_text(value: &Scalar, datatype: Datatype) -> String {
-    match value {
-        Scalar::I64(v) if datatype.is_datetime() => calendar::format(*v, datatype),
-        Scalar::F32(v) => format!("{v:?}"),
-        Scalar::F64(v) => format!("{v:?}"),
-        // An empty coordinate would select everything.
-        Scalar::Bytes(v) if v.is_empty() => "''".to_owned(),
-        Scalar::Bytes(v) => lexer::quote(&String::from_utf8_lossy(v)),
-        other => other.as_i128().unwrap_or(0).to_string(),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::format::field::Field;
 use crate::format::schema::{Layout, Schema};
 use crate::limits;
 use crate::query::{Query, Region};
-use crate::scalar::{Scalar, ScalarRange};
+use crate::scalar::Scalar;
 
 /// Target size of a read in bytes. A row of tiles may be larger.
 const BLOCK_BYTES: u64 = 1 << 20;
@@ -272,7 +272,7 @@ impl Slice {
         let (Some(extent), Some(low), Some(start)) = (extent, low, start) else {
             return plain;
         };
-        if axis.step > 1 || extent <= 0 {
+        if !axis.is_range() || extent <= 0 {
             return plain;
         }
         // Cells of a row of tiles, and cells of the first row before the slice.
@@ -304,19 +304,7 @@ impl Slice {
     fn region(&self, indices: &[Range<u64>]) -> Region {
         let schema = self.array().schema();
         let axes = self.selection.axes.iter().zip(&schema.dimensions).zip(indices);
-        let ranges = axes.map(|((axis, dimension), indices)| {
-            let low = axis.range.as_ref().and_then(|r| r.lo.as_i128()).unwrap_or(0);
-            let step = i128::from(axis.step.max(1));
-            let at = |i: u64| Scalar::from_i128(dimension.datatype, low + i128::from(i) * step);
-            let range = |a: u64, b: u64| Some(ScalarRange { lo: at(a)?, hi: at(b)? });
-            if step == 1 {
-                range(indices.start, indices.end.saturating_sub(1))
-                    .into_iter()
-                    .collect()
-            } else {
-                indices.clone().filter_map(|i| range(i, i)).collect()
-            }
-        });
+        let ranges = axes.map(|((axis, dimension), indices)| axis.at(indices, dimension.datatype));
         Region(ranges.collect())
     }
 
@@ -381,6 +369,9 @@ impl Slice {
     /// and is rounded down.
     fn coordinate_digits(&self, cells: u64) -> u64 {
         let along = |axis: &Axis| {
+            if !axis.list.is_empty() {
+                return Some(1);
+            }
             let (lo, hi) = axis
                 .range
                 .as_ref()

@@ -86,11 +86,8 @@ impl Tiles {
 
     /// Selects the readable cells of a tile.
     pub(super) fn selection(&self, attribute: &str, tile: &[u64]) -> Selection {
-        let axes = self.grid.ranges(&self.inside(tile)).into_iter().map(|r| Axis {
-            range: Some(r),
-            step: 1,
-            single: false,
-        });
+        let ranges = self.grid.ranges(&self.inside(tile));
+        let axes = ranges.into_iter().map(|r| Axis::of(Some(r)));
         Selection {
             attributes: Some(vec![attribute.to_owned()]),
             axes: axes.collect(),

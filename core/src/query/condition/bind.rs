@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::pattern::{Pattern, after_prefix};
 use super::values::{cell_bytes, enumeration_indexes, exact, is_number};
 use super::{CompareOp, Condition};
 use crate::calendar;
+use crate::column::Column;
 use crate::datatype::{CellCount, Datatype};
 use crate::error::{Error, Result};
 use crate::format::attribute::display_name;
@@ -47,6 +49,9 @@ pub(crate) enum Test {
     /// Compares with the first byte of a cell as a signed number. Libtiledb compares single `char` cells like this and,
     /// in deletes, all fixed-length `char` cells.
     FirstByte(CompareOp, i8),
+    /// Whether the bytes match this pattern, or do not match it if negated. Fixed-length cells are compared without
+    /// padding.
+    Like(Pattern, bool),
     /// Whether the value is null, or not null if negated.
     Null(bool),
 }
@@ -62,6 +67,15 @@ impl Bound {
         let mut out = Vec::new();
         self.collect_fields(&mut out);
         out
+    }
+
+    /// A field that is tested with a pattern.
+    pub(crate) fn field_like(&self) -> Option<&str> {
+        match self {
+            Self::Test(field, Test::Like(..)) => Some(field),
+            Self::And(children) | Self::Or(children) => children.iter().find_map(Self::field_like),
+            Self::Always(_) | Self::Test(..) => None,
+        }
     }
 
     fn collect_fields<'a>(&'a self, out: &mut Vec<&'a str>) {
@@ -131,6 +145,11 @@ pub(crate) fn bind(
             Test::Null(*negated),
         )),
         Condition::Compare { field, op, value } => bind_compare(&find(schema, enumerations, field)?, *op, value),
+        Condition::Like {
+            field,
+            pattern,
+            negated,
+        } => bind_like(&find(schema, enumerations, field)?, pattern, *negated),
         Condition::In { field, values, negated } => bind_in(&find(schema, enumerations, field)?, values, *negated),
     }
 }
@@ -170,17 +189,72 @@ fn bind_compare(field: &Field, op: CompareOp, value: &Scalar) -> Result<Bound> {
     number_test(field, op, value)
 }
 
+/// A test of text. A pattern that ends with its only `%` becomes a range, which statistics and deletes know.
+fn bind_like(field: &Field, pattern: &str, negated: bool) -> Result<Bound> {
+    let parsed = Pattern::new(pattern);
+    let is_text = |datatype: Datatype| datatype.is_bytes() && datatype.size() == 1;
+    let values = field.enumeration.as_ref().map(|e| &e.values);
+    let datatype = values.map_or(field.datatype, |values| values.datatype);
+    if !is_text(datatype) {
+        let name = &field.name;
+        let why = format!("condition: '{name}' holds {datatype}, and 'like' tests text; compare it with <, == or >");
+        return Err(Error::invalid(why));
+    }
+    if let Some(values) = values {
+        let matching = (0..).zip((0..values.len()).map(|i| trimmed(values, i)));
+        let found = matching.filter(|(_, text)| parsed.matches(text)).map(|(i, _)| i);
+        return Ok(members(field, found, negated));
+    }
+    if let Some(text) = parsed.text() {
+        let op = if negated { CompareOp::Ne } else { CompareOp::Eq };
+        return bind_compare(field, op, &Scalar::Bytes(text));
+    }
+    let test = |test| Bound::Test(field.name.clone(), test);
+    let (prefix, is_whole) = parsed.prefix();
+    if !is_whole || !field.cell.is_var() {
+        return Ok(test(Test::Like(parsed, negated)));
+    }
+    let compare = |op, text| test(Test::Bytes(op, text));
+    let after = after_prefix(&prefix);
+    Ok(match (prefix.is_empty(), negated) {
+        (true, true) => Bound::Always(false),
+        (true, false) => test(Test::ANY_VALUE),
+        (false, true) => {
+            let below = compare(CompareOp::Lt, prefix);
+            Bound::Or(
+                std::iter::once(below)
+                    .chain(after.map(|text| compare(CompareOp::Ge, text)))
+                    .collect(),
+            )
+        }
+        (false, false) => {
+            let from = compare(CompareOp::Ge, prefix);
+            Bound::And(
+                std::iter::once(from)
+                    .chain(after.map(|text| compare(CompareOp::Lt, text)))
+                    .collect(),
+            )
+        }
+    })
+}
+
+/// Whether a cell is one of these values of its field's enumeration.
+fn members(field: &Field, indexes: impl Iterator<Item = u64>, negated: bool) -> Bound {
+    let name = field.name.clone();
+    let index = |i: u64| Scalar::from_i128(field.datatype, i128::from(i));
+    let found: Vec<Scalar> = indexes.filter_map(index).collect();
+    match (found.is_empty(), negated) {
+        (false, _) => Bound::Test(name, Test::Numbers(found, negated)),
+        (true, true) => Bound::Test(name, Test::ANY_VALUE),
+        (true, false) => Bound::Always(false),
+    }
+}
+
 fn bind_in(field: &Field, values: &[Scalar], negated: bool) -> Result<Bound> {
     let name = field.name.clone();
     if let Some(e) = &field.enumeration {
         let indexes = enumeration_indexes(&field.name, values, e)?;
-        let index = |i: u64| Scalar::from_i128(field.datatype, i128::from(i));
-        let found: Vec<Scalar> = indexes.into_iter().flatten().filter_map(index).collect();
-        return Ok(match (found.is_empty(), negated) {
-            (false, _) => Bound::Test(name, Test::Numbers(found, negated)),
-            (true, true) => Bound::Test(name, Test::ANY_VALUE),
-            (true, false) => Bound::Always(false),
-        });
+        return Ok(members(field, indexes.into_iter().flatten(), negated));
     }
     if !is_number(field) {
         let bytes = |v| Ok(unpadded(cell_bytes(field, v)?, field));
@@ -302,6 +376,16 @@ fn date_test(field: &Field, op: CompareOp, text: &[u8]) -> Result<Bound> {
         CompareOp::Eq => Bound::And(vec![test(CompareOp::Ge, first), test(CompareOp::Le, last)]),
         CompareOp::Ne => Bound::Or(vec![test(CompareOp::Lt, first), test(CompareOp::Gt, last)]),
     })
+}
+
+/// The bytes of a cell, without padding if cells have a fixed size.
+pub(super) fn trimmed(column: &Column, i: usize) -> &[u8] {
+    let cell = column.cell(i);
+    if column.cell.is_var() {
+        return cell;
+    }
+    let padding = cell.iter().rev().take_while(|&&b| b == 0).count();
+    cell.get(..cell.len() - padding).unwrap_or(cell)
 }
 
 /// Removes the zero padding of a value for a fixed-length cell, because cells are compared without it.

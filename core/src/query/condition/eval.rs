@@ -7,7 +7,7 @@ use bytemuck::Pod;
 use hashlink::DefaultHashBuilder;
 
 use super::CompareOp;
-use super::bind::{Bound, Test};
+use super::bind::{Bound, Test, trimmed};
 use crate::column::{Column, typed};
 use crate::datatype::Physical;
 use crate::scalar::Scalar;
@@ -110,6 +110,9 @@ fn run(test: &Test, column: &Column, cells: usize) -> Vec<u8> {
             let first = |i| column.cell(i).first().map_or(0, |&byte| byte as i8);
             (0..cells).map(|i| u8::from(holds(*op, first(i).cmp(value)))).collect()
         }
+        Test::Like(pattern, negated) => (0..cells)
+            .map(|i| u8::from(pattern.matches(trimmed(column, i)) != *negated))
+            .collect(),
         Test::ByteStrings(values, negated) => {
             let values: HashSet<&[u8], DefaultHashBuilder> = values.iter().map(Vec::as_slice).collect();
             (0..cells)
@@ -119,16 +122,6 @@ fn run(test: &Test, column: &Column, cells: usize) -> Vec<u8> {
     };
     out.resize(cells, 0);
     out
-}
-
-/// The bytes of a cell, without padding if cells have a fixed size.
-fn trimmed(column: &Column, i: usize) -> &[u8] {
-    let cell = column.cell(i);
-    if column.cell.is_var() {
-        return cell;
-    }
-    let padding = cell.iter().rev().take_while(|&&b| b == 0).count();
-    cell.get(..cell.len() - padding).unwrap_or(cell)
 }
 
 /// Normalizes NaNs and -0.0, so that equal floats have equal bits.

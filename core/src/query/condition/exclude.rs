@@ -2,6 +2,7 @@
 
 use super::CompareOp;
 use super::bind::{Bound, Test};
+use super::pattern::after_prefix;
 use crate::array::Fragment;
 use crate::array::index::Section;
 use crate::format::field::Field;
@@ -68,6 +69,11 @@ fn test_excludes(test: &Test, lo: &Scalar, hi: &Scalar) -> bool {
         Test::Numbers(values, false) | Test::NumberBytes(values, false) => values.iter().all(|v| !nan(v) && outside(v)),
         Test::Bytes(op, v) => compare(*op, &Scalar::Bytes(v.clone())),
         Test::ByteStrings(values, false) => values.iter().all(|v| outside(&Scalar::Bytes(v.clone()))),
+        Test::Like(pattern, false) => {
+            let (prefix, _) = pattern.prefix();
+            let after = after_prefix(&prefix).map(Scalar::Bytes);
+            compare(CompareOp::Ge, &Scalar::Bytes(prefix)) || after.is_some_and(|v| compare(CompareOp::Lt, &v))
+        }
         _ => false,
     }
 }
@@ -127,5 +133,10 @@ mod tests {
         check("s in ('', 'ddd')", true);
         check("s in ('', 'c')", false);
         check("s != 'b'", false);
+        check("s like 'a%'", true);
+        check("s like 'e%x'", true);
+        check("s like 'd%x'", false);
+        check("s like '%x'", false);
+        check("s not like 'b%x'", false);
     }
 }

@@ -7,6 +7,7 @@ mod bind;
 mod eval;
 mod exclude;
 mod parse;
+mod pattern;
 mod stored;
 mod values;
 
@@ -55,6 +56,16 @@ pub enum Condition {
         /// True for "not in".
         negated: bool,
     },
+    /// Whether text matches a pattern of SQL: `%` stands for any text and `_` for any character. A backslash before
+    /// one of them, or before another backslash, makes it plain. Letters match in their own case only.
+    Like {
+        /// Name of an attribute or dimension with text in bytes, or of one with an enumeration of such text.
+        field: String,
+        /// The pattern.
+        pattern: String,
+        /// True for "not like".
+        negated: bool,
+    },
     /// Whether the field is null.
     IsNull {
         /// Name of an attribute.
@@ -86,6 +97,15 @@ impl Condition {
                 values: values.clone(),
                 negated: !negated,
             },
+            Self::Like {
+                field,
+                pattern,
+                negated,
+            } => Self::Like {
+                field: field.clone(),
+                pattern: pattern.clone(),
+                negated: !negated,
+            },
             Self::IsNull { field, negated } => Self::IsNull {
                 field: field.clone(),
                 negated: !negated,
@@ -105,7 +125,10 @@ impl Condition {
 
     fn collect_fields<'a>(&'a self, out: &mut Vec<&'a str>) {
         match self {
-            Self::Compare { field, .. } | Self::In { field, .. } | Self::IsNull { field, .. } => {
+            Self::Compare { field, .. }
+            | Self::In { field, .. }
+            | Self::Like { field, .. }
+            | Self::IsNull { field, .. } => {
                 if !out.contains(&field.as_str()) {
                     out.push(field);
                 }
@@ -125,9 +148,11 @@ impl FromStr for Condition {
     /// any    := all { "or" all }          all := one { "and" one }
     /// one    := "not" one | "(" any ")" | test
     /// test   := value op value | field ["not"] "in" "(" value {"," value} ")" | field "is" ["not"] "null"
+    ///         | field ["not"] "between" value "and" value | field ["not"] "like" pattern
     /// op     := "<" | "<=" | ">" | ">=" | "=" | "==" | "!=" | "<>"
     /// ```
     ///
+    /// `between` includes both ends. In a pattern, `%` stands for any text and `_` for any character.
     /// Strings are enclosed in single or double quotes. Double the quote to include it. Quote unusual field names with
     /// backquotes. The unnamed attribute, which arrays with a single attribute may have, is called `data` unless
     /// another field has that name. `&&`, `||` and `!` can be used instead of the words.

@@ -223,6 +223,8 @@ fn keep_of_test(field: &str, test: &Test, schema: &Schema) -> StoredCondition {
         Test::Null(negated) if schema.attribute(field).is_none_or(|(_, a)| !a.nullable) => {
             StoredCondition::Always(!negated)
         }
+        // Deletes refuse patterns, which cannot be stored.
+        Test::Like(..) => StoredCondition::Always(true),
         // Every value either equals the other value or differs from it, but a null does neither.
         Test::Null(negated) => {
             let (datatype, cell) = schema.type_of(field).unwrap_or((Datatype::Int8, CellCount::ONE));

@@ -74,7 +74,7 @@ fn with_more(
 }
 
 impl Batches {
-    /// The next batch; `None` after the last.
+    /// The next batch; `None` after the last one.
     ///
     /// # Errors
     /// Those of [`Array::read`].
@@ -99,6 +99,66 @@ impl Batches {
         }
         Ok(batch)
     }
+
+    /// The next cells that meet the query's condition; `None` after the last ones. A dense result then has no other
+    /// cells, no shape and no region, and tiles whose statistics exclude them are not read in global order.
+    ///
+    /// ```
+    /// # use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+    /// # use hyperslab::*;
+    /// # fn main() -> hyperslab::Result<()> { hyperslab::blocking::block_on(async {
+    /// # let context = Context::memory();
+    /// # let x = Dimension::new("x", Datatype::Int32, 0, 7, 4);
+    /// # let schema = Schema::new(ArrayType::Dense, vec![x], vec![Attribute::new("a", Datatype::Int32, CellCount::ONE)]);
+    /// # let options = CreateOptions { timestamp_ms: 1, seed: [1; 32], key: None };
+    /// # Array::create(&context, "line", &schema, &[], &options).await?;
+    /// # let array = Array::open(&context, "line", &OpenOptions::default()).await?;
+    /// # let column = |values: &[i32]| vec![("a".to_owned(), Column::from_values(Datatype::Int32, values))];
+    /// # let at = |timestamp_ms| WriteOptions { timestamp_ms, seed: [timestamp_ms as u8; 32], sync: false };
+    /// # let cells = Cells { region: None, layout: Layout::RowMajor, columns: column(&[0, 10, 2, 30, 4, 5, 6, 70]) };
+    /// # array.write(cells, &at(10)).await?;
+    /// let array = array.at(Window::ALL).await?;
+    /// let mut batches = array.batches(Query {
+    ///     fields: Some(vec!["x".into(), "a".into()]),
+    ///     condition: Some("a >= 10".parse()?),
+    ///     ..Query::default()
+    /// });
+    /// let rows = batches.next_matching().await?.unwrap();
+    /// assert_eq!(*rows.column("x").unwrap().values::<i32>()?, [1, 3, 7]);
+    /// assert!(batches.next_matching().await?.is_none());
+    /// # Ok(()) }) }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Array::read`].
+    pub async fn next_matching(&mut self) -> Result<Option<Batch>> {
+        if matches!(self.state, State::New) {
+            self.state = self.array.start(&self.query).await?;
+        }
+        while let State::Dense(query, boxes) = &mut self.state {
+            let Some(dense) = boxes.next_but(query, |tile| query.excludes(tile))? else {
+                self.state = State::Done;
+                break;
+            };
+            let (mut batch, mask) = self.array.read_box(query, dense).await?;
+            (batch.shape, batch.region) = (None, None);
+            if let Some(places) = mask.as_deref().map(places) {
+                for (_, column) in &mut batch.columns {
+                    *column = column.picked(&places);
+                }
+                batch.cells = places.len() as u64;
+            }
+            if batch.cells > 0 {
+                return Ok(Some(batch));
+            }
+        }
+        self.next().await
+    }
+}
+
+/// The places in a mask that are set.
+fn places(mask: &[u8]) -> Vec<u32> {
+    (0..).zip(mask).filter(|(_, m)| **m != 0).map(|(i, _)| i).collect()
 }
 
 impl Array {

@@ -45,8 +45,25 @@ async fn item_by_index(array: &Array, item: &str) -> Result<Option<String>> {
     let Some((name, range)) = lexer::split_once(item, '=') else {
         return Ok(None);
     };
-    let (name, range, schema) = (lexer::unquote(name)?, range.trim(), array.schema());
-    let Some((index, dimension)) = schema.dimension(&name) else {
+    let (name, range) = (lexer::unquote(name)?, range.trim());
+    let Some(items) = lexer::list(range)? else {
+        return range_by_index(array, &name, range).await;
+    };
+    let (mut dimension, mut parts) = (None, Vec::new());
+    for item in items {
+        let found = range_by_index(array, &name, item.trim()).await?;
+        let found = found.as_deref().and_then(|found| lexer::split_once(found, '='));
+        let (along, range) = found.unzip();
+        dimension = dimension.or_else(|| along.map(str::to_owned));
+        parts.push(range.map_or(item, |range| range.trim_start_matches('@')).to_owned());
+    }
+    Ok(dimension.map(|dimension| format!("{dimension}=@{{{}}}", parts.join(","))))
+}
+
+/// `name=range` by coordinates; `None` if it already is.
+async fn range_by_index(array: &Array, name: &str, range: &str) -> Result<Option<String>> {
+    let schema = array.schema();
+    let Some((index, dimension)) = schema.dimension(name) else {
         let label = schema.labels.iter().find(|l| l.name == name);
         return match label {
             Some(label) => labels::by_coordinates(array, label, range).await.map(Some),
@@ -61,7 +78,7 @@ async fn item_by_index(array: &Array, item: &str) -> Result<Option<String>> {
     let Some(values) = found.map_err(|e| unreadable(dimension, &e))? else {
         return Ok(None);
     };
-    let places = places(&values, &name, range)?;
+    let places = places(&values, name, range)?;
     let at = |place: usize| values.first + place as i128;
     let last = at(places.end) - 1;
     let range = match places.len() {
@@ -147,11 +164,7 @@ fn axis(values: &AxisValues, name: &str, text: &str) -> Result<Axis> {
         domain: domain.clone(),
         extent: None,
     };
-    let whole = Axis {
-        range: domain.clone(),
-        step: 1,
-        single: false,
-    };
+    let whole = Axis::of(domain.clone());
     coordinate::axis(text, domain, &dimension, &whole, Beyond::Refused)
 }
 

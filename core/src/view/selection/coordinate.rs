@@ -35,6 +35,17 @@ pub(super) fn axis(
     if matches!(text, ":" | "_" | "all" | "..") {
         return Ok(whole.clone());
     }
+    if let Some(items) = lexer::list(text)? {
+        let items = items.into_iter().map(|item| {
+            let part = axis(item, limits.clone(), dimension, whole, beyond)?;
+            let is_part = part.is_range() && part.range.is_some();
+            is_part.then_some(part).ok_or_else(|| {
+                let why = "a part of a list is a coordinate or a range, without a step";
+                wrong(item, dimension, why)
+            })
+        });
+        return Ok(Axis::join(items.collect::<Result<_>>()?));
+    }
     let parts = split(text, dimension)?;
     // Only a current domain limits strings, and a selection may exceed it.
     let Some(limits) = limits.filter(|_| !dimension.cell.is_var()) else {
@@ -200,9 +211,9 @@ fn closed(dimension: &Dimension, lo: i128, hi: i128, step: u64, single: bool) ->
     let scalar = |v| Scalar::from_i128(dimension.datatype, v);
     match (scalar(lo), scalar(last)) {
         (Some(lo), Some(hi)) => Ok(Axis {
-            range: Some(ScalarRange { lo, hi }),
             step,
             single,
+            ..Axis::of(Some(ScalarRange { lo, hi }))
         }),
         _ => Err(wrong(&format!("{lo}:{hi}"), dimension, "outside the range of the type")),
     }
@@ -312,9 +323,8 @@ fn clipped(
     match (range.lo.as_i128(), range.hi.as_i128()) {
         (Some(lo), Some(hi)) => closed(dimension, lo, hi, step, single),
         _ => Ok(Axis {
-            range: Some(range),
-            step: 1,
             single,
+            ..Axis::of(Some(range))
         }),
     }
 }
@@ -340,8 +350,7 @@ fn string_axis(parts: &Parts<'_>, dimension: &Dimension, whole: &Axis) -> Result
         ));
     }
     Ok(Axis {
-        range: Some(range),
-        step: 1,
         single: parts.single,
+        ..Axis::of(Some(range))
     })
 }

@@ -21,11 +21,7 @@ pub(super) async fn by_coordinates(array: &Array, label: &DimensionLabel, text: 
         domain: everything(label.datatype),
         ..dimension.clone()
     };
-    let whole = Axis {
-        range: values.domain.clone(),
-        step: 1,
-        single: false,
-    };
+    let whole = Axis::of(values.domain.clone());
     let axis = coordinate::axis(text, values.domain.clone(), &values, &whole, Beyond::Refused)?;
     if axis.step != 1 {
         return Err(wrong(
@@ -47,8 +43,7 @@ pub(super) async fn by_coordinates(array: &Array, label: &DimensionLabel, text: 
     }
     let axis = Axis {
         single: axis.single && range.lo == range.hi,
-        range: Some(range),
-        step: 1,
+        ..Axis::of(Some(range))
     };
     Ok(format!(
         "{}={}",

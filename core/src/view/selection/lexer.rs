@@ -5,7 +5,7 @@ use percent_encoding::percent_encode_byte;
 use crate::error::{Error, Result};
 use crate::vfs::path::{has_valid_escapes, percent_decode};
 
-/// The parts of `text` between `separator`s outside quotes.
+/// The parts of `text` between `separator`s outside quotes and lists.
 pub(super) fn split(text: &str, separator: char) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -17,7 +17,7 @@ pub(super) fn split(text: &str, separator: char) -> Vec<&str> {
     parts
 }
 
-/// The parts before and after the first `separator` outside quotes.
+/// The parts before and after the first `separator` outside quotes and lists.
 pub(super) fn split_once(text: &str, separator: char) -> Option<(&str, &str)> {
     let at = positions(text, |rest| rest.starts_with(separator)).next()?;
     Some((text.get(..at)?, text.get(at + separator.len_utf8()..)?))
@@ -34,12 +34,23 @@ pub(super) fn split_attributes(text: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// The positions outside quotes where the rest of the text passes a test.
+/// The parts of a list in braces; `None` for other text.
+pub(super) fn list(text: &str) -> Result<Option<Vec<&str>>> {
+    let Some(inner) = text.trim().strip_prefix('{') else {
+        return Ok(None);
+    };
+    let inner = inner.strip_suffix('}').filter(|inner| !inner.contains(['{', '}']));
+    let inner =
+        inner.ok_or_else(|| Error::invalid(format!("{text}: write a list as {{0,5,9}}, without braces in it")))?;
+    Ok(Some(split(inner, ',')))
+}
+
+/// The positions outside quotes and lists where the rest of the text passes a test.
 pub(in crate::view) fn positions<'a>(
     text: &'a str,
     test: impl Fn(&str) -> bool + 'a,
 ) -> impl Iterator<Item = usize> + 'a {
-    let mut quote = None;
+    let (mut quote, mut is_list) = (None, false);
     text.char_indices().filter_map(move |(i, c)| {
         match quote {
             Some(q) => {
@@ -52,7 +63,10 @@ pub(in crate::view) fn positions<'a>(
                 quote = Some(c);
                 return None;
             }
-            None => {}
+            None => is_list = c == '{' || is_list && c != '}',
+        }
+        if is_list {
+            return None;
         }
         text.get(i..).is_some_and(&test).then_some(i)
     })
@@ -104,6 +118,7 @@ mod tests {
         assert_eq!(split("'a,b',c", ','), ["'a,b'", "c"]);
         assert_eq!(split_once("x='a=b'", '='), Some(("x", "'a=b'")));
         assert_eq!(split("", ','), [""]);
+        assert_eq!(split("{0,5},x={'}',7},2", ','), ["{0,5}", "x={'}',7}", "2"]);
     }
 
     #[test]

@@ -1,8 +1,10 @@
 use super::*;
-use crate::datatype::CellCount;
+use crate::datatype::{CellCount, Datatype};
 use crate::format::attribute::Attribute;
 use crate::format::current_domain::CurrentDomain;
+use crate::format::domain::Dimension;
 use crate::format::schema::ArrayType;
+use crate::scalar::Scalar;
 
 fn schema() -> Schema {
     let dims = vec![
@@ -50,6 +52,40 @@ fn an_empty_selection_is_rejected() {
     for text in ["x=", ",", "0:10,", "temp@x="] {
         refuse(text, "is empty; write : for the whole dimension");
     }
+}
+
+#[test]
+fn lists_select_coordinates_and_ranges_in_their_order() {
+    check("{5,0,9}", &format!("{{5,0,9}},{REST}"));
+    check("x=@{ 0:2 , 5..7, 9:10}", &format!("{{0:2,5:7,9}},{REST}"));
+    check(
+        "name={b,a%2Cb}",
+        &format!("-10:100,-90.0:90.0,1970-01-01:2079-07-08,{{b,a%2Cb}}"),
+    );
+    check("lat={1,30:40.5}", "-10:100,{1.0,30.0:40.5},1970-01-01:2079-07-08,_");
+    check(
+        "t={1970,1972-01-01}",
+        "-10:100,-90.0:90.0,{1970-01-01:1970-12-31,1972-01-01},_",
+    );
+    refuse("{0,5", "write a list as {0,5,9}");
+    refuse("{0,{5}}", "write a list as {0,5,9}");
+    refuse("{}", "is empty");
+    refuse("{0,200}", "outside the domain");
+    refuse("{0:9:2}", "without a step");
+    refuse("name={a,:}", "a part of a list is");
+    let schema = schema();
+    let axis = &parse("{5,0:4,90:}", &schema, None).unwrap().axes[0];
+    assert_eq!((axis.len(), axis.single), (Some(15), false));
+    assert_eq!(axis.range, Some(ScalarRange::new(0, 99)));
+    let range = |lo, hi| ScalarRange::new(lo, hi);
+    assert_eq!(
+        axis.at(&(0..15), Datatype::Int32),
+        [range(5, 5), range(0, 3), range(90, 99)]
+    );
+    assert_eq!(axis.at(&(2..6), Datatype::Int32), [range(1, 3), range(90, 90)]);
+    assert_eq!(axis.at(&(7..7), Datatype::Int32), []);
+    let axis = &parse("0:10:3", &schema, None).unwrap().axes[0];
+    assert_eq!(axis.at(&(1..3), Datatype::Int32), [range(3, 3), range(6, 6)]);
 }
 
 #[test]

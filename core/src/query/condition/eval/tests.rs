@@ -83,6 +83,26 @@ fn nulls_fail_every_comparison_and_its_opposite() {
 }
 
 #[test]
+fn ranges_and_patterns_test_text_and_numbers() {
+    check("i between 2 and 3", [0, 1, 0, 0]);
+    check("i not between 2 and 3", [1, 0, 0, 1]);
+    check("t between '1970-01-31' and '1970'", [0, 1, 1, 0]);
+    check("s like 'b%'", [0, 1, 0, 0]);
+    check("s not like 'b%'", [1, 0, 1, 1]);
+    check("s like '_'", [1, 0, 0, 1]);
+    check("s like '%'", [1, 1, 1, 1]);
+    check("s like ''", [0, 0, 1, 0]);
+    check("c like '%b'", [1, 0, 0, 0]);
+    check("c like 'c%'", [0, 0, 1, 0]);
+    check("c not like 'c_'", [1, 1, 1, 1]);
+    check("e like '%e%'", [1, 1, 1, 1]);
+    check("e like 'gr__n'", [0, 1, 0, 1]);
+    check("e not like 'x%'", [1, 1, 1, 1]);
+    let why = holds_for("i like '1%'").unwrap_err();
+    assert!(why.contains("'i' holds int32, and 'like' tests text"), "{why}");
+}
+
+#[test]
 fn stored_null_tests_have_no_value() {
     let columns = columns();
     let schema = Schema::new(

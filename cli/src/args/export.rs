@@ -1,0 +1,109 @@
+//! Arguments of `export`.
+
+use clap::builder::ArgPredicate;
+use clap::{ArgGroup, Args, ValueEnum};
+
+use crate::formats::Output;
+use crate::time_args::Span;
+
+/// Which cells and fields.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Pick {
+    /// Select cells, as in 0:100,5:20 or :,3, by value as in lat=30.0:40.0, or by index as in lat=@0:10; lists as in
+    /// 'time=@{0,5,9}' [default: the non-empty domain, which `info` shows]
+    #[arg(long, value_name = "SEL", allow_hyphen_values = true)]
+    pub(crate) select: Option<String>,
+    /// Export these attributes, in this order; quote names with commas, as in '"a,b",c' [default: all]
+    #[arg(long, value_name = "A,B")]
+    pub(crate) attrs: Option<Vec<String>>,
+    /// Export only cells that meet this condition, as in "mag between 4.5 and 6 and place like '%Alaska'"; also in and
+    /// is null. The other cells of a dense array get the fill value, or are left out with --rows. Quote unusual names with backquotes. The unnamed attribute is called data
+    #[arg(long = "where", value_name = "COND", allow_hyphen_values = true)]
+    pub(crate) condition: Option<String>,
+    /// Read as of this time, or what was written in this window [default: now]
+    #[arg(long, value_name = "T|T0..T1", allow_negative_numbers = true)]
+    pub(crate) at: Option<Span>,
+    /// Export cells in this order [default: row for dense arrays, global for sparse ones]
+    #[arg(long)]
+    pub(crate) order: Option<Order>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Order {
+    Row,
+    Col,
+    Global,
+    Unordered,
+}
+
+/// How the coordinates of dense arrays are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Coordinates {
+    Values,
+    Index,
+}
+
+/// An aggregate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Agg {
+    Min,
+    Max,
+    Sum,
+    Mean,
+    Count,
+    Nulls,
+}
+
+#[derive(Debug, Clone, Args)]
+#[command(group(ArgGroup::new("summary").args(["count", "agg"])))]
+pub(crate) struct Export {
+    /// Path or URL of the array
+    pub(crate) array: String,
+    /// Output file, or - for standard output
+    #[arg(
+        required = false,
+        required_unless_present_any = ["count", "agg"],
+        default_value_ifs = [("count", ArgPredicate::IsPresent, "-"), ("agg", ArgPredicate::IsPresent, "-")],
+        hide_default_value = true
+    )]
+    pub(crate) out: String,
+    #[command(flatten)]
+    pub(crate) pick: Pick,
+    /// Write this format [default: by the extension of OUT]. Non-finite floats are nan, inf and -inf in CSV, and "NaN",
+    /// "Infinity" and "-Infinity" in JSON
+    #[arg(long)]
+    pub(crate) format: Option<Output>,
+    /// Export the cells of a dense array as rows with coordinates, and only those that meet --where
+    #[arg(long, conflicts_with_all = ["count", "agg"])]
+    pub(crate) rows: bool,
+    /// Stop after N rows of a table
+    #[arg(long, value_name = "N", conflicts_with_all = ["count", "agg"])]
+    pub(crate) limit: Option<u64>,
+    /// Write the coordinates of a dense array as the values along its axes, such as latitudes and times, or as indices
+    /// [default: values in .csv, .tsv, .json, .jsonl and .parquet, if the axes have any; index in .arrow]
+    #[arg(long, conflicts_with_all = ["count", "agg"])]
+    pub(crate) coordinates: Option<Coordinates>,
+    /// Print the number of cells, without writing a file
+    #[arg(long)]
+    pub(crate) count: bool,
+    /// Print aggregates of each attribute, without writing a file. Fill values count; leave them out with --where
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "count")]
+    pub(crate) agg: Vec<Agg>,
+    /// Print JSON
+    #[arg(long, requires = "summary")]
+    pub(crate) json: bool,
+    /// Replace OUT if it exists. Keeps its permissions, and its owner if possible. Follows links
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Limit the memory of the program to this many bytes. Single tiles and the pixels of a .png come on top. Values
+    /// below 64MiB count as 64MiB
+    #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = crate::sizes::parse)]
+    pub(crate) memory: u64,
+}
+
+impl Export {
+    /// Whether the export prints facts about the cells instead of the cells.
+    pub(crate) fn is_summary(&self) -> bool {
+        self.count || !self.agg.is_empty()
+    }
+}

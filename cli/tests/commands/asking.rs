@@ -1,0 +1,159 @@
+//! Exports that ask: rows, limits, counts, aggregates, coordinates by value.
+
+use crate::failing::check;
+use crate::{Shell, int16s, npy};
+
+/// Two axes; `y` has values, from 20 down to 10.
+fn grid() -> Shell {
+    let shell = Shell::new();
+    let heights: Vec<u8> = [20_f32, 15.5, 10.0].iter().flat_map(|v| v.to_le_bytes()).collect();
+    shell.file("y.npy", npy("'<f4'", "(3,)", &heights));
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("group create g");
+    shell.ok("import y.npy g/y --dims y --attrs y.data");
+    shell.ok("import in.npy g/a --dims y,x --attrs v --tile 2,2");
+    shell
+}
+
+fn points() -> Shell {
+    let shell = Shell::new();
+    shell.file(
+        "in.csv",
+        "x,mag,place,n\n1,4.5,Juneau Alaska,\n2,1.5,Oslo,7\n3,nan,Nome_Alaska,9\n4,6.0,100%,8\n",
+    );
+    shell.ok("import in.csv p --sparse --dims x");
+    shell
+}
+
+#[test]
+fn rows_are_the_matching_cells_with_the_values_along_the_axes() {
+    let shell = grid();
+    let rows = shell.ok("export g/a - --format csv --rows --where 'v between 3 and 4'");
+    assert_eq!(rows, "y,x,v\n20.0,3,3\n15.5,0,4\n");
+    let rows = shell.ok("export g/a - --format csv --rows --where 'v > 9' --coordinates index");
+    assert_eq!(rows, "y,x,v\n2,2,10\n2,3,11\n");
+    let rows = shell.ok("export g/a - --format jsonl --rows --where 'v in (0, 5)' --limit 1");
+    assert_eq!(rows, "{\"y\":20.0,\"x\":0,\"v\":0}\n");
+    let column = shell.ok("export g/a - --format csv --rows --where 'v > 9' --order col --coordinates index");
+    assert_eq!(column, "y,x,v\n2,2,10\n2,3,11\n");
+    let records = shell.pipe("export g/a - --format bin --rows --where 'v > 9'", b"");
+    assert_eq!(records.len(), 2 * (8 + 8 + 2));
+    assert_eq!(shell.ok("export g/a - --format csv --rows --where 'v > 99'"), "y,x,v\n");
+}
+
+#[test]
+fn limits_end_tables_only() {
+    let shell = grid();
+    assert_eq!(
+        shell.ok("export g/a - --format csv --limit 2"),
+        "y,x,v\n20.0,0,0\n20.0,1,1\n"
+    );
+    assert_eq!(shell.ok("export g/a - --format csv --limit 0"), "y,x,v\n");
+    shell.ok("export g/a few.parquet --limit 5");
+    shell.ok("import few.parquet few");
+    assert_eq!(shell.ok("export few --count"), "5\n");
+    check(
+        &shell,
+        "export g/a out.npy --limit 2",
+        2,
+        &["--limit", "a .npy file has no rows"],
+    );
+    check(
+        &shell,
+        "export g/a out.png --rows",
+        2,
+        &["--rows", "a .png file has no rows"],
+    );
+    let points = points();
+    assert_eq!(points.ok("export p - --format csv --attrs n --limit 1"), "x,n\n1,\n");
+    assert_eq!(
+        points.pipe("export p - --format bin --attrs mag --limit 3", b"").len(),
+        24
+    );
+}
+
+#[test]
+fn counts_and_aggregates_are_printed() {
+    let shell = points();
+    assert_eq!(shell.ok("export p --count"), "4\n");
+    assert_eq!(shell.ok("export p --count --where 'place like \"%Alaska\"'"), "2\n");
+    assert_eq!(
+        shell.ok("export p --count --where 'place not like \"%\\_%\" and n is not null'"),
+        "2\n"
+    );
+    assert_eq!(
+        shell.ok("export p --count --where 'place like \"%\\%\"' --json"),
+        "{\"count\":1}\n"
+    );
+    let table = shell.ok("export p --agg min,max,sum,mean,count,nulls");
+    let rows: Vec<Vec<&str>> = table.lines().map(|l| l.split_whitespace().collect()).collect();
+    assert_eq!(rows[0], ["attribute", "min", "max", "sum", "mean", "count", "nulls"]);
+    assert_eq!(rows[1][..3], ["mag", "1.5", "6.0"]);
+    assert_eq!(rows[2][0], "place");
+    assert_eq!(
+        rows[2].iter().rev().take(4).collect::<Vec<_>>(),
+        [&"0", &"4", &"-", &"-"]
+    );
+    assert_eq!(rows[3], ["n", "7", "9", "24", "8.0", "4", "1"]);
+    let json = shell.ok("export p --agg max,count --attrs mag --where 'mag < 5' --json");
+    assert_eq!(json, "{\"mag\":{\"max\":4.5,\"count\":2}}\n");
+    check(
+        &shell,
+        "export p --agg sum --attrs place",
+        2,
+        &["--agg", "'place' has no sum"],
+    );
+    check(&shell, "export p out.csv --count", 2, &["leave OUT out"]);
+    check(&shell, "export p", 2, &["<OUT>"]);
+    let grid = grid();
+    assert_eq!(grid.ok("export g/a --count"), "12\n");
+    assert_eq!(grid.ok("export g/a --count --select 'y={20,10},x=@{0,3}'"), "4\n");
+    assert_eq!(
+        grid.ok("export g/a --agg mean --select y=20"),
+        "attribute  mean\nv          1.5\n"
+    );
+}
+
+#[test]
+fn tables_with_values_along_the_axes_import_as_the_same_points() {
+    let shell = grid();
+    shell.ok("export g/a out.parquet");
+    shell.ok("import out.parquet rows");
+    assert_eq!(shell.schema("rows")["attributes"][0]["type"], "float32");
+    shell.ok("import out.parquet again --sparse --dims y,x");
+    let schema = shell.schema("again");
+    assert_eq!(schema["type"], "sparse");
+    assert_eq!(schema["dimensions"][0]["type"], "float32");
+    let sorted = |array: &str| {
+        shell.ok(&format!(
+            "export {array} - --format csv --order row --where 'v > 1' --rows"
+        ))
+    };
+    let mut expected: Vec<String> = sorted("g/a").lines().map(str::to_owned).collect();
+    let mut found: Vec<String> = sorted("again").lines().map(str::to_owned).collect();
+    expected.sort();
+    found.sort();
+    assert_eq!(found, expected);
+    shell.ok("export g/a out.csv");
+    shell.ok("import out.csv table --sparse --dims y,x");
+    assert_eq!(
+        shell.ok("export table - --format csv --order row --select y=15.5"),
+        "y,x,v\n15.5,0,4\n15.5,1,5\n15.5,2,6\n15.5,3,7\n"
+    );
+    shell.ok("export g/a index.parquet --coordinates index");
+    shell.ok("import index.parquet dense");
+    assert_eq!(shell.schema("dense")["type"], "dense");
+}
+
+#[test]
+fn deletes_take_patterns_that_start_a_text() {
+    let shell = points();
+    check(
+        &shell,
+        "delete p --where 'place like \"%Alaska\"'",
+        1,
+        &["cannot store this pattern for 'place'", "'a%'"],
+    );
+    shell.ok("delete p --where 'place like \"Nome%\"'");
+    assert_eq!(shell.ok("export p --count"), "3\n");
+}
