@@ -72,6 +72,9 @@ pub(crate) enum Output {
     /// GeoTIFF.
     #[cfg(feature = "formats")]
     Tiff,
+    /// NetCDF.
+    #[cfg(feature = "formats")]
+    NetCdf,
     /// LAS.
     #[cfg(feature = "formats")]
     Las,
@@ -89,7 +92,7 @@ impl Output {
             #[cfg(feature = "formats")]
             Self::Las | Self::Laz => SliceFormat::Arrow,
             #[cfg(feature = "formats")]
-            Self::Tiff => SliceFormat::Npy,
+            Self::Tiff | Self::NetCdf => SliceFormat::Npy,
         }
     }
 
@@ -99,7 +102,7 @@ impl Output {
             Self::Slice(format) => format.lists_coordinates(),
             Self::Parquet => true,
             #[cfg(feature = "formats")]
-            Self::Tiff => false,
+            Self::Tiff | Self::NetCdf => false,
         }
     }
 
@@ -110,6 +113,8 @@ impl Output {
             Self::Parquet => "parquet",
             #[cfg(feature = "formats")]
             Self::Tiff => "tif",
+            #[cfg(feature = "formats")]
+            Self::NetCdf => "nc",
             #[cfg(feature = "formats")]
             Self::Las => "las",
             #[cfg(feature = "formats")]
@@ -124,6 +129,8 @@ impl Output {
             #[cfg(feature = "formats")]
             Self::Tiff => &["tiff", "gtiff", "geotiff"],
             #[cfg(feature = "formats")]
+            Self::NetCdf => &["netcdf", "cdf"],
+            #[cfg(feature = "formats")]
             Self::Las | Self::Laz => &[],
         }
     }
@@ -135,7 +142,7 @@ impl ValueEnum for Output {
             let slices = SliceFormat::ALL.iter().copied().map(Output::Slice);
             let all = slices.chain([Output::Parquet]);
             #[cfg(feature = "formats")]
-            let all = all.chain([Output::Tiff, Output::Las, Output::Laz]);
+            let all = all.chain([Output::Tiff, Output::NetCdf, Output::Las, Output::Laz]);
             all.collect()
         });
         &ALL
@@ -219,8 +226,8 @@ impl Format for Output {
             "export a Parquet file and convert it, for example with DuckDB or pandas",
         ),
         (
-            &["nc", "h5", "hdf5", "nii"],
-            "export an .npy and convert it, for example with numpy and xarray",
+            &["nc4", "h5", "hdf5", "nii"],
+            "export an .nc or .npy and convert it, for example with xarray or numpy",
         ),
     ];
 }
@@ -258,11 +265,6 @@ pub(crate) fn of_name<F: Format>(name: &str) -> Result<F, String> {
     F::from_str(ending, true).map_err(|_| {
         let [done, other] = F::DONE;
         let endings = endings::<F>();
-        if F::Opposite::from_str(ending, true).is_ok() {
-            return format!(
-                "{name}: .{ending} files can only be {other}, not {done}; supported extensions are {endings}"
-            );
-        }
         let what = ending.to_ascii_lowercase();
         match F::ELSEWHERE
             .iter()
@@ -270,6 +272,9 @@ pub(crate) fn of_name<F: Format>(name: &str) -> Result<F, String> {
         {
             Some((_, help)) => {
                 format!("{name}: such files cannot be {done}; {help}; supported extensions are {endings}")
+            }
+            None if F::Opposite::from_str(ending, true).is_ok() => {
+                format!("{name}: .{ending} files can only be {other}, not {done}; supported extensions are {endings}")
             }
             None => format!(
                 "the extension of {name} is unknown; supported extensions are {endings}; if the file has one of these \

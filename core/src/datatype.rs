@@ -135,6 +135,25 @@ impl Datatype {
         self.id() >= Self::TimeHr.id() && self.id() <= Self::TimeAs.id()
     }
 
+    /// The unit of a date or a time, as the CF conventions name it; `None` for units that they lack, such as months.
+    ///
+    /// ```
+    /// use hyperslab::Datatype;
+    /// assert_eq!(Datatype::DatetimeMs.time_unit(), Some("milliseconds"));
+    /// ```
+    pub const fn time_unit(self) -> Option<&'static str> {
+        Some(match self {
+            Self::DatetimeDay => "days",
+            Self::DatetimeHr | Self::TimeHr => "hours",
+            Self::DatetimeMin | Self::TimeMin => "minutes",
+            Self::DatetimeSec | Self::TimeSec => "seconds",
+            Self::DatetimeMs | Self::TimeMs => "milliseconds",
+            Self::DatetimeUs | Self::TimeUs => "microseconds",
+            Self::DatetimeNs | Self::TimeNs => "nanoseconds",
+            _ => return None,
+        })
+    }
+
     /// A date or a time, in any unit. The smallest value means "missing", which numpy calls NaT.
     pub const fn is_temporal(self) -> bool {
         self.is_datetime() || self.is_time()

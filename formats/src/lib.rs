@@ -46,6 +46,8 @@ pub use self::las::{CloudInfo, PointWriter};
 pub use format::Format;
 pub use guard::guarded;
 pub use joined::{check_next, open_along};
+#[cfg(feature = "netcdf")]
+pub use netcdf::{NetcdfFile, NetcdfVariable};
 pub use plan::{Length, NewArray, NewGroup, Plan};
 #[cfg(feature = "tiff")]
 pub use tiff::{RasterInfo, RasterWriter};

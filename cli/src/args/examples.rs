@@ -32,6 +32,7 @@ Examples:
   hyperslab export temperature all.npy
   hyperslab export temperature part.csv --select 0:100,5:20
   hyperslab export temperature warm.csv --where 'data between 300 and 310' --rows
+  hyperslab export temperature map.png --cmap viridis --range 270:310
   hyperslab export quakes --count --where \"place like '%Alaska'\"
   hyperslab export quakes --agg min,max,mean --attrs mag
   hyperslab export quakes strong.arrow --where \"mag >= 4.5 and place != 'Alaska'\"

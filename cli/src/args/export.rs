@@ -83,6 +83,12 @@ pub(crate) struct Export {
     /// [default: values in .csv, .tsv, .json, .jsonl and .parquet, if the axes have any; index in .arrow]
     #[arg(long, conflicts_with_all = ["count", "agg"])]
     pub(crate) coordinates: Option<Coordinates>,
+    /// Color a .png with this map: viridis, magma, inferno, plasma, cividis, turbo, rdbu or gray
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cmap: Option<String>,
+    /// Show these values at the ends of the colors of a .png, as in 0:100 [default: those of the image]
+    #[arg(long, value_name = "LOW:HIGH", allow_hyphen_values = true)]
+    pub(crate) range: Option<String>,
     /// Print the number of cells, without writing a file
     #[arg(long)]
     pub(crate) count: bool,

@@ -3,9 +3,13 @@
 mod arrow;
 mod encoded;
 mod job;
+#[cfg(feature = "formats")]
+mod netcdf;
 mod parquet;
 #[cfg(feature = "formats")]
 mod points;
+#[cfg(feature = "formats")]
+mod place;
 #[cfg(feature = "formats")]
 mod raster;
 mod rows;
@@ -45,6 +49,8 @@ pub(crate) async fn export(env: &Env, args: &Export) -> Result<()> {
         Output::Tiff => raster::export(env, args).await,
         #[cfg(feature = "formats")]
         Output::Las | Output::Laz => points::export(&job().await?, args, format == Output::Laz).await,
+        #[cfg(feature = "formats")]
+        Output::NetCdf => netcdf::export(env, args).await,
         Output::Parquet | Output::Slice(Format::Arrow) => arrow::export(&job().await?, args, format).await,
         Output::Slice(format) => encoded::export(&job().await?, format, args).await,
     }

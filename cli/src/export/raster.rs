@@ -10,6 +10,8 @@ use hyperslab::{CellCount, Scalar};
 use hyperslab_formats::{RasterInfo, RasterWriter};
 
 use super::job::Job;
+use super::netcdf::text;
+use super::place;
 use crate::args::Export;
 use crate::errors::usage;
 use crate::formats::Output;
@@ -19,7 +21,7 @@ use crate::store::{Env, Place};
 
 /// Writes the array, or the first level of a group of GDAL.
 pub(super) async fn export(env: &Env, args: &Export) -> Result<()> {
-    let (args, job) = opened(env, args).await?;
+    let (args, job) = opened(env, args, Output::Tiff).await?;
     let metadata = job.array.metadata().await?;
     let (args, job) = match true_size(&args, &job, &metadata) {
         Some(args) => {
@@ -28,18 +30,18 @@ pub(super) async fn export(env: &Env, args: &Export) -> Result<()> {
         }
         None => (args, job),
     };
-    write(&job, &args, &metadata).await
+    write(env, &job, &args, &metadata).await
 }
 
 /// Opens the array, or `l_0` of a group.
-async fn opened(env: &Env, args: &Export) -> Result<(Export, Job)> {
-    let error = match Job::new(env, args, Output::Tiff).await {
+pub(super) async fn opened(env: &Env, args: &Export, output: Output) -> Result<(Export, Job)> {
+    let error = match Job::new(env, args, output).await {
         Ok(job) => return Ok((args.clone(), job)),
         Err(error) => error,
     };
     let mut below = args.clone();
     below.array = format!("{}/l_0", args.array.trim_end_matches('/'));
-    match Job::new(env, &below, Output::Tiff).await {
+    match Job::new(env, &below, output).await {
         Ok(job) => Ok((below, job)),
         // The group has a raster, so the error is about it.
         Err(of_raster) if Place::new(&below.array).is_ok_and(|p| p.local().is_some_and(Path::exists)) => Err(of_raster),
@@ -48,7 +50,7 @@ async fn opened(env: &Env, args: &Export) -> Result<(Export, Job)> {
 }
 
 /// The export of the true size of a raster that GDAL has padded to whole tiles.
-fn true_size(args: &Export, job: &Job, metadata: &BTreeMap<String, MetaValue>) -> Option<Export> {
+pub(super) fn true_size(args: &Export, job: &Job, metadata: &BTreeMap<String, MetaValue>) -> Option<Export> {
     let xml = text(metadata.get("_gdal")?);
     let names: Vec<&str> = job.array.schema().dimensions.iter().map(|d| d.name.as_str()).collect();
     let size = |name: &str| {
@@ -72,7 +74,7 @@ fn not_integers(axis: &str) -> String {
     format!("the coordinates of '{axis}' are no integers, as a GeoTIFF needs; export to .npy or .parquet")
 }
 
-async fn write(job: &Job, args: &Export, metadata: &BTreeMap<String, MetaValue>) -> Result<()> {
+async fn write(env: &Env, job: &Job, args: &Export, metadata: &BTreeMap<String, MetaValue>) -> Result<()> {
     let schema = job.array.schema();
     let (Some(selected), true) = (&job.selected, schema.is_dense()) else {
         bail!("a GeoTIFF has the cells of a dense array; export a sparse one to .csv or .arrow");
@@ -115,9 +117,6 @@ async fn write(job: &Job, args: &Export, metadata: &BTreeMap<String, MetaValue>)
     while windows.len() > 3 && windows.first().is_some_and(|(_, length)| *length == 1) {
         windows.remove(0);
     }
-    if !metadata.contains_key("_gdal") && metadata.keys().any(|key| key.starts_with("__tiledb_attr.")) {
-        show::note("the TIFF has no coordinates, scale and units; only arrays in GDAL's layout keep them");
-    }
     let (bands, [(rows, height), (columns, width)]) = match windows.as_slice() {
         [y, x] => (1, [*y, *x]),
         [(_, bands), y, x] => (*bands, [*y, *x]),
@@ -126,14 +125,21 @@ async fn write(job: &Job, args: &Export, metadata: &BTreeMap<String, MetaValue>)
             other.len()
         ),
     };
-    let raster = metadata.get("_gdal");
+    let raster = match metadata.get("_gdal") {
+        Some(value) => Some(text(value)),
+        None => place::xml(env, job, &field.name, metadata, bands).await?,
+    };
+    if raster.is_none() && metadata.keys().any(|key| key.starts_with("__tiledb_attr.")) {
+        let why = "the coordinates of its pixels are not evenly spaced, or the array has none";
+        show::note(format_args!("the TIFF has no coordinates, scale and units: {why}"));
+    }
     let info = RasterInfo {
         width,
         height,
         bands,
         datatype: attribute.datatype,
         nodata: missing(attribute, metadata),
-        xml: raster.map(text),
+        xml: raster,
         window: [[columns[0], rows[0]], [columns[1], rows[1]]],
     };
     let mut writer = RasterWriter::new(info)?;
@@ -153,11 +159,6 @@ async fn write(job: &Job, args: &Export, metadata: &BTreeMap<String, MetaValue>)
         show::note(format_args!("{note}"));
     }
     file.finish()
-}
-
-/// The text of a value that may be stored as bytes.
-fn text(value: &MetaValue) -> String {
-    String::from_utf8_lossy(&value.data).trim_end_matches('\0').to_owned()
 }
 
 /// The value of cells without data: what the metadata says, or a fill value that is not the default of its type.

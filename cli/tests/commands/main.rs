@@ -14,6 +14,7 @@ mod importing;
 mod large;
 mod looking;
 mod messages;
+mod netcdf;
 mod parquet;
 mod preview;
 mod remote;

@@ -9,7 +9,7 @@
 //! An option starts at a `+` before letters and `=`, outside quotes. `%2B` is a plus sign in a name. Values are
 //! percent-decoded, so `%2F` is a slash.
 
-use super::encode::{Color, Colors};
+use super::encode::Colors;
 use super::selection::positions;
 use crate::datatype::Datatype;
 use crate::error::{Error, Result};
@@ -121,16 +121,8 @@ impl Options {
                 let condition = value.parse();
                 self.condition = Some(condition.map_err(|e| Error::invalid(format!("'{key}={value}': {e}")))?);
             }
-            "range" => {
-                let ends = value.split_once("..").or_else(|| value.split_once(':'));
-                let number = |text: &str| text.parse().ok().filter(|v: &f64| v.is_finite());
-                let range = ends.and_then(|(lo, hi)| Some((number(lo)?, number(hi)?)));
-                match range.filter(|(lo, hi)| lo < hi) {
-                    Some(range) => self.colors.range = Some(range),
-                    None => return wrong("the lowest and the highest value, such as range=0:100"),
-                }
-            }
-            "cmap" => self.colors.map = Some(Color::named(value)?),
+            "range" => self.colors.set_range(value)?,
+            "cmap" => self.colors.set_map(value)?,
             _ => return Err(Error::invalid(suggest::unknown("option", key, &KEYS))),
         }
         Ok(())

@@ -156,7 +156,7 @@ fn bytes_codec(datatype: Datatype) -> Value {
 
 fn describe(datatype: Datatype, shape: &[u64], chunk: &[u64], names: &[&str], fill: Value) -> Value {
     // Readers of the CF conventions, such as xarray, convert these to dates and durations.
-    let attributes = match unit(datatype) {
+    let attributes = match datatype.time_unit() {
         Some(unit) if datatype.is_datetime() => {
             json!({ "units": format!("{unit} since 1970-01-01"), "calendar": "proleptic_gregorian" })
         }
@@ -194,19 +194,6 @@ const fn type_name(datatype: Datatype) -> &'static str {
         Physical::F32 => "float32",
         Physical::F64 => "float64",
     }
-}
-
-const fn unit(datatype: Datatype) -> Option<&'static str> {
-    Some(match datatype {
-        Datatype::DatetimeDay => "days",
-        Datatype::DatetimeHr | Datatype::TimeHr => "hours",
-        Datatype::DatetimeMin | Datatype::TimeMin => "minutes",
-        Datatype::DatetimeSec | Datatype::TimeSec => "seconds",
-        Datatype::DatetimeMs | Datatype::TimeMs => "milliseconds",
-        Datatype::DatetimeUs | Datatype::TimeUs => "microseconds",
-        Datatype::DatetimeNs | Datatype::TimeNs => "nanoseconds",
-        _ => return None,
-    })
 }
 
 fn fill_value(datatype: Datatype, bytes: &[u8]) -> Value {

@@ -1,5 +1,7 @@
 //! NetCDF. Files of version 4 are HDF5 files; the classic ones are read here.
 
+mod write;
+
 use std::ops::Range;
 use std::path::Path;
 
@@ -11,6 +13,8 @@ use netcdf_reader::{Error, NcAttrValue, NcFile, NcSliceInfo, NcSliceInfoElem, Nc
 
 use crate::cf::{self, Axis, Dataset, Field, Group, ReadBox, Variable};
 use crate::{Options, Source, hdf5, text};
+
+pub use write::{NetcdfFile, NetcdfVariable};
 
 /// The first bytes of a classic file.
 const CLASSIC: &[u8] = b"CDF";

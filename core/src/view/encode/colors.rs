@@ -14,6 +14,33 @@ pub struct Colors {
     pub range: Option<(f64, f64)>,
 }
 
+impl Colors {
+    /// Sets the color map by its name.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] lists the known ones.
+    pub fn set_map(&mut self, name: &str) -> Result<()> {
+        self.map = Some(Color::named(name)?);
+        Ok(())
+    }
+
+    /// Sets the values at the ends: `0:100` or `0..100`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] says what to write.
+    pub fn set_range(&mut self, text: &str) -> Result<()> {
+        let ends = text.split_once("..").or_else(|| text.split_once(':'));
+        let number = |text: &str| text.parse().ok().filter(|v: &f64| v.is_finite());
+        let range = ends.and_then(|(lo, hi)| Some((number(lo)?, number(hi)?)));
+        let range = range.filter(|(lo, hi)| lo < hi).ok_or_else(|| {
+            let why = "write the lowest and the highest value, such as range=0:100";
+            Error::invalid(format!("'range={text}' is not valid; {why}"))
+        })?;
+        self.range = Some(range);
+        Ok(())
+    }
+}
+
 /// A color map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Color(&'static str);
@@ -35,7 +62,7 @@ impl Color {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] lists the known ones.
-    pub(in crate::view) fn named(name: &str) -> Result<Self> {
+    fn named(name: &str) -> Result<Self> {
         let known = MAPS.map(|(name, _)| name);
         let found = known.into_iter().find(|known| *known == name);
         found
