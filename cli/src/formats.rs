@@ -69,6 +69,8 @@ pub(crate) enum Output {
     Slice(SliceFormat),
     /// Parquet.
     Parquet,
+    /// A Zarr store.
+    Zarr,
     /// GeoTIFF.
     #[cfg(feature = "formats")]
     Tiff,
@@ -89,6 +91,7 @@ impl Output {
         match self {
             Self::Slice(format) => format,
             Self::Parquet => SliceFormat::Arrow,
+            Self::Zarr => SliceFormat::Npy,
             #[cfg(feature = "formats")]
             Self::Las | Self::Laz => SliceFormat::Arrow,
             #[cfg(feature = "formats")]
@@ -101,6 +104,7 @@ impl Output {
         match self {
             Self::Slice(format) => format.lists_coordinates(),
             Self::Parquet => true,
+            Self::Zarr => false,
             #[cfg(feature = "formats")]
             Self::Tiff | Self::NetCdf => false,
         }
@@ -111,6 +115,7 @@ impl Output {
         match self {
             Self::Slice(format) => format.extension(),
             Self::Parquet => "parquet",
+            Self::Zarr => "zarr",
             #[cfg(feature = "formats")]
             Self::Tiff => "tif",
             #[cfg(feature = "formats")]
@@ -126,6 +131,7 @@ impl Output {
         match self {
             Self::Slice(format) => format.aliases(),
             Self::Parquet => &["pq"],
+            Self::Zarr => &[],
             #[cfg(feature = "formats")]
             Self::Tiff => &["tiff", "gtiff", "geotiff"],
             #[cfg(feature = "formats")]
@@ -140,7 +146,7 @@ impl ValueEnum for Output {
     fn value_variants<'a>() -> &'a [Self] {
         static ALL: LazyLock<Vec<Output>> = LazyLock::new(|| {
             let slices = SliceFormat::ALL.iter().copied().map(Output::Slice);
-            let all = slices.chain([Output::Parquet]);
+            let all = slices.chain([Output::Parquet, Output::Zarr]);
             #[cfg(feature = "formats")]
             let all = all.chain([Output::Tiff, Output::NetCdf, Output::Las, Output::Laz]);
             all.collect()

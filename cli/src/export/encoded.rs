@@ -34,7 +34,7 @@ pub(super) async fn export(job: &Job, format: Format, args: &Export) -> Result<(
         shape,
         dense: job.is_dense(),
         column_major: job.shape.is_some() && job.query.order == Layout::ColMajor,
-        colors: colors(format, args)?,
+        colors: colors(args)?,
     };
     let mut encoder = format.encoder(&frame)?;
     let mut file = Out::create(&args.out, args.force)?;
@@ -72,17 +72,13 @@ pub(super) async fn export(job: &Job, format: Format, args: &Export) -> Result<(
 }
 
 /// The colors of an image.
-fn colors(format: Format, args: &Export) -> Result<Colors> {
+fn colors(args: &Export) -> Result<Colors> {
     let mut colors = Colors::default();
     if let Some(name) = &args.cmap {
         colors.set_map(name).map_err(|e| usage("--cmap", e))?;
     }
     if let Some(range) = &args.range {
         colors.set_range(range).map_err(|e| usage("--range", e))?;
-    }
-    if format != Format::Png && colors != Colors::default() {
-        let option = if args.cmap.is_some() { "--cmap" } else { "--range" };
-        return Err(usage(option, "only a .png has colors; leave the option out"));
     }
     Ok(colors)
 }

@@ -14,6 +14,7 @@ mod place;
 mod raster;
 mod rows;
 mod summary;
+mod zarr;
 
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
@@ -36,6 +37,13 @@ pub(crate) async fn export(env: &Env, args: &Export) -> Result<()> {
         return summary::print(&job, args).await;
     }
     let format = format(args)?;
+    let colors = [(args.cmap.is_some(), "--cmap"), (args.range.is_some(), "--range")];
+    if let Some((_, option)) = colors
+        .iter()
+        .find(|(given, _)| *given && format != Output::Slice(Format::Png))
+    {
+        return Err(usage(option, "only a .png has colors; leave the option out"));
+    }
     if args.out == "-" {
         check_terminal(format, io::stdout().is_terminal())?;
     } else if !args.out.contains("://") {
@@ -51,6 +59,7 @@ pub(crate) async fn export(env: &Env, args: &Export) -> Result<()> {
         Output::Las | Output::Laz => points::export(&job().await?, args, format == Output::Laz).await,
         #[cfg(feature = "formats")]
         Output::NetCdf => netcdf::export(env, args).await,
+        Output::Zarr => zarr::export(env, args).await,
         Output::Parquet | Output::Slice(Format::Arrow) => arrow::export(&job().await?, args, format).await,
         Output::Slice(format) => encoded::export(&job().await?, format, args).await,
     }

@@ -73,6 +73,28 @@ fn limits_end_tables_only() {
 }
 
 #[test]
+fn images_have_colors() {
+    let shell = grid();
+    shell.ok("export g/a gray.png");
+    shell.ok("export g/a map.png --cmap viridis --range 0:5");
+    let color_type = |name: &str| shell.bytes(name)[25];
+    assert_eq!((color_type("gray.png"), color_type("map.png")), (0, 6));
+    check(
+        &shell,
+        "export g/a out.png --cmap virdis",
+        2,
+        &["--cmap", "did you mean 'viridis'"],
+    );
+    check(
+        &shell,
+        "export g/a out.png --range 5:0",
+        2,
+        &["--range", "the lowest and the highest value"],
+    );
+    check(&shell, "export g/a out.csv --range 0:5", 2, &["--range", "only a .png"]);
+}
+
+#[test]
 fn counts_and_aggregates_are_printed() {
     let shell = points();
     assert_eq!(shell.ok("export p --count"), "4\n");

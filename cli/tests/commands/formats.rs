@@ -108,9 +108,9 @@ fn exactly_the_listed_extensions_are_supported() {
         let a = if ["las", "laz"].contains(ending) { "cloud" } else { "a" };
         shell.ok(&format!("export {a} out.{ending}"));
         let (code, error) = shell.fails(&format!("export {a} out.{ending}"));
-        let why = format!("cannot write out.{ending}: the file exists already");
+        let why = format!("cannot write out.{ending}: the ");
         assert!(
-            code == 1 && error.contains(&why) && error.contains("--force"),
+            code == 1 && error.contains(&why) && error.contains(" exists already; ") && error.contains("--force"),
             "{error}"
         );
         shell.ok(&format!("export {a} out.{ending} --force"));
@@ -173,7 +173,7 @@ fn exactly_the_listed_extensions_are_supported() {
     }
     let (code, error) = shell.fails("export a - --format npz");
     assert!(
-        code == 2 && error.contains("one of npy, bin, csv, tsv, json, jsonl, arrow, png, parquet, tif"),
+        code == 2 && error.contains("one of npy, bin, csv, tsv, json, jsonl, arrow, png, parquet, zarr, tif"),
         "{error}"
     );
 }

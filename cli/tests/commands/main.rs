@@ -24,6 +24,7 @@ mod snapshots;
 mod tables;
 mod time;
 mod warnings;
+mod zarr;
 
 use std::io::Write as _;
 use std::path::PathBuf;

@@ -53,7 +53,8 @@ impl Source {
         let kept = kept.filter(|(_, (name, axis))| !axis.single && *name != SCALARS);
         Ok(Self {
             axes: kept.map(|(d, _)| d).collect(),
-            name: file_name(&job.url),
+            // The first level of a raster has the name of its group.
+            name: file_name(job.url.strip_suffix("/l_0").unwrap_or(&job.url)),
             metadata,
             job,
         })

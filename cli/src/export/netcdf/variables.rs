@@ -129,7 +129,7 @@ fn name(source: &Source, attribute: &Attribute) -> String {
         .iter()
         .filter_map(|end| attribute.name.strip_suffix(end));
     match attribute.name.as_str() {
-        "" | "TDB_VALUES" if !source.name.is_empty() && source.name != "l_0" => source.name.clone(),
+        "" | "TDB_VALUES" if !source.name.is_empty() => source.name.clone(),
         "" | "TDB_VALUES" => "data".to_owned(),
         name => stems.find(|stem| is_axis(stem)).unwrap_or(name).to_owned(),
     }

@@ -1,0 +1,294 @@
+//! Export as a Zarr v3 store: the arrays that the mount shows below `zarr/`, as files. Chunks that the view has as plain
+//! cells are compressed with zstd; shards of stored bytes are copied.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use hyperslab::group::{Group, ObjectType, object_type};
+use hyperslab::internals::view::selection::display_name;
+use hyperslab::schema::Attribute;
+use hyperslab::view::{FileType, View};
+use hyperslab::{Array, vfs};
+use serde_json::{Map, Value, json};
+
+use crate::args::Export;
+use crate::errors::usage;
+use crate::meta;
+use crate::output_file::failed;
+use crate::progress::Progress;
+use crate::show;
+use crate::signals::{Pending, temporary_path};
+use crate::store::{Env, Place};
+use crate::time_args;
+
+/// The folder of the arrays in a view.
+const FOLDER: &str = "zarr";
+/// The level that the zstd tool uses by default.
+const LEVEL: i32 = 3;
+
+/// An array of the store.
+struct Node {
+    /// The view that has its chunks, and its folder there.
+    view: usize,
+    folder: String,
+    /// Its `zarr.json`.
+    document: Value,
+}
+
+/// The arrays of the store by name, and what has their chunks.
+#[derive(Default)]
+struct Store {
+    views: Vec<View>,
+    nodes: BTreeMap<String, Node>,
+    /// The written lengths along dimensions by name. Domains have room to grow.
+    lengths: BTreeMap<String, u64>,
+    attributes: Map<String, Value>,
+}
+
+/// Writes the array or group.
+pub(super) async fn export(env: &Env, args: &Export) -> Result<()> {
+    check(args)?;
+    let store = collect(env, args).await?;
+    ensure!(
+        !store.nodes.is_empty(),
+        "{} has no attributes that a Zarr store can hold; export it to .parquet",
+        args.array
+    );
+    let target = PathBuf::from(&args.out);
+    let half = Pending::new(temporary_path(&target)?);
+    let write = |path: &Path, bytes: &[u8]| -> Result<()> {
+        let folder = path.parent().unwrap_or(path);
+        let done = fs::create_dir_all(folder).and_then(|()| fs::write(path, bytes));
+        done.map_err(|e| failed(&args.out, e))
+    };
+    let progress = Progress::new("exporting", None, "bytes");
+    let mut all = Map::new();
+    for (name, node) in &store.nodes {
+        let document = store.document(node);
+        let view = store.views.get(node.view).context("an array is missing")?;
+        let is_plain = codecs(&node.document) == Some(1);
+        let folder = half.path().join(name);
+        let mut open = vec!["c".to_owned()];
+        while let Some(path) = open.pop() {
+            let inside = vfs::join(&node.folder, &path);
+            if path != "c" || view.lookup(&inside).await?.is_some() {
+                for entry in view
+                    .list(&inside)
+                    .await
+                    .with_context(|| format!("cannot read {}", args.array))?
+                {
+                    let path = vfs::join(&path, &entry.name);
+                    if entry.file_type == FileType::Dir {
+                        open.push(path);
+                        continue;
+                    }
+                    let bytes = view.read_file(&vfs::join(&node.folder, &path)).await;
+                    let bytes = bytes.with_context(|| format!("cannot read {}", args.array))?;
+                    progress.add(bytes.len() as u64);
+                    match is_plain {
+                        true => write(&folder.join(&path), &zstd::bulk::compress(&bytes, LEVEL)?)?,
+                        false => write(&folder.join(&path), &bytes)?,
+                    }
+                }
+            }
+        }
+        write(&folder.join("zarr.json"), pretty(&document).as_bytes())?;
+        all.insert(name.clone(), document);
+    }
+    let root = json!({
+        "zarr_format": 3,
+        "node_type": "group",
+        "attributes": store.attributes,
+        "consolidated_metadata": { "kind": "inline", "must_understand": false, "metadata": all },
+    });
+    write(&half.path().join("zarr.json"), pretty(&root).as_bytes())?;
+    finish(half, &target, args)
+}
+
+/// Refuses what a store cannot be, and an output that is no store.
+fn check(args: &Export) -> Result<()> {
+    let pick = &args.pick;
+    let options = [
+        (pick.select.is_some(), "--select"),
+        (pick.condition.is_some(), "--where"),
+        (pick.attrs.is_some(), "--attrs"),
+        (pick.order.is_some(), "--order"),
+        (args.rows, "--rows"),
+        (args.limit.is_some(), "--limit"),
+    ];
+    if let Some((_, option)) = options.iter().find(|(is_given, _)| *is_given) {
+        return Err(usage(
+            option,
+            "a .zarr store has all cells of its arrays; leave the option out",
+        ));
+    }
+    ensure!(
+        args.out != "-" && !args.out.contains("://"),
+        usage("OUT", "a .zarr store is a folder on this machine; give its path")
+    );
+    let target = Path::new(&args.out);
+    let exists = target.symlink_metadata().is_ok();
+    ensure!(
+        !exists || args.force,
+        "cannot write {}: the folder exists already; choose another name, or replace it with --force",
+        args.out
+    );
+    let is_store = ["zarr.json", ".zgroup", ".zarray"]
+        .iter()
+        .any(|name| target.join(name).is_file());
+    ensure!(
+        !exists || is_store,
+        "cannot replace {}: it is not a Zarr store; remove it first",
+        args.out
+    );
+    Ok(())
+}
+
+/// Puts the complete store in its place.
+fn finish(half: Pending, target: &Path, args: &Export) -> Result<()> {
+    let replaced = match target.symlink_metadata() {
+        Ok(_) if !args.force => bail!(
+            "cannot write {}: the folder exists already; choose another name",
+            args.out
+        ),
+        Ok(_) => {
+            let old = Pending::new(temporary_path(target)?);
+            fs::rename(target, old.path()).map_err(|e| failed(&args.out, e))?;
+            Some(old)
+        }
+        Err(_) => None,
+    };
+    half.keep_as(target).map_err(|e| failed(&args.out, e))?;
+    drop(replaced);
+    Ok(())
+}
+
+/// The arrays at the path of an export.
+async fn collect(env: &Env, args: &Export) -> Result<Store> {
+    let place = Place::new(&args.array)?;
+    let window = time_args::window(args.pick.at)?;
+    let mut store = Store::default();
+    if object_type(&place.context, &place.path).await? != Some(ObjectType::Group) {
+        let array = env.open_at(&place, window).await?;
+        ensure!(
+            array.schema().is_dense(),
+            "a Zarr store has the cells of dense arrays; export {} to .parquet",
+            args.array
+        );
+        store.add(&array, false).await?;
+        return Ok(store);
+    }
+    let options = env.options(window);
+    let group = Group::open(&place.context, &place.path, &options).await?;
+    let metadata = group.metadata().await?;
+    store.attributes = metadata.iter().map(|(key, v)| (key.clone(), meta::value(v))).collect();
+    for member in &group.members {
+        let shown = member.name.as_deref().unwrap_or(&member.uri);
+        if member.kind == Some(ObjectType::Group) {
+            show::note(format_args!(
+                "the group '{shown}' is left out; export it to a store of its own"
+            ));
+            continue;
+        }
+        let at = if member.relative {
+            place.at(&member.uri)
+        } else {
+            Place::new(&member.uri)?
+        };
+        let array = env.open_at(&at, window).await?;
+        if array.schema().is_dense() {
+            store.add(&array, true).await?;
+        } else {
+            show::note(format_args!(
+                "the sparse array '{shown}' is left out; export it to .parquet"
+            ));
+        }
+    }
+    Ok(store)
+}
+
+impl Store {
+    /// Adds the arrays of a TileDB array. In a group, the array of an axis takes the place of plain numbers.
+    async fn add(&mut self, array: &Array, in_group: bool) -> Result<()> {
+        let view = View::of_array(array, "array".to_owned());
+        let root = view.read_file(&vfs::join(FOLDER, "zarr.json")).await?;
+        let root: Value = serde_json::from_slice(&root).context("the view made no JSON")?;
+        if !in_group {
+            self.attributes = root["attributes"].as_object().cloned().unwrap_or_default();
+        }
+        let schema = array.schema();
+        for (dimension, range) in schema
+            .dimensions
+            .iter()
+            .zip(array.non_empty_domain().unwrap_or_default())
+        {
+            let low = dimension.domain.as_ref().and_then(|d| d.lo.as_i128());
+            let length = low
+                .zip(range.hi.as_i128())
+                .and_then(|(lo, hi)| u64::try_from(hi - lo + 1).ok());
+            let known = self.lengths.entry(dimension.name.clone()).or_default();
+            *known = (*known).max(length.unwrap_or_default());
+        }
+        let is_shown = |a: &&Attribute| !a.datatype.is_bytes() && !a.cell.is_var();
+        for attribute in schema.attributes.iter().filter(|a| !is_shown(a)) {
+            let name = display_name(&attribute.name);
+            show::note(format_args!(
+                "'{name}' is left out, because a Zarr store here has numbers only"
+            ));
+        }
+        let members = root["consolidated_metadata"]["metadata"]
+            .as_object()
+            .cloned()
+            .unwrap_or_default();
+        for (name, document) in members {
+            let is_index = schema.dimension(&name).is_some() && schema.attribute(&name).is_none();
+            let own = name
+                .strip_suffix(".data")
+                .filter(|stem| schema.dimension(stem).is_some());
+            let shown = own.unwrap_or(&name).to_owned();
+            let taken = self.nodes.contains_key(&shown);
+            ensure!(
+                !taken || is_index || own.is_some(),
+                "two arrays are called '{shown}'; export one of them by itself"
+            );
+            if taken && is_index {
+                continue;
+            }
+            let folder = vfs::join(FOLDER, &name);
+            let view = self.views.len();
+            self.nodes.insert(shown, Node { view, folder, document });
+        }
+        self.views.push(view);
+        Ok(())
+    }
+
+    /// The `zarr.json` of an array: its shape without the room to grow, and with the codec of its chunks.
+    fn document(&self, node: &Node) -> Value {
+        let mut document = node.document.clone();
+        let names = document["dimension_names"].as_array().cloned().unwrap_or_default();
+        for (name, length) in names.iter().zip(document["shape"].as_array_mut().into_iter().flatten()) {
+            let written = name.as_str().and_then(|name| self.lengths.get(name)).copied();
+            if let (Some(written), Some(room)) = (written, length.as_u64()) {
+                *length = json!(written.min(room));
+            }
+        }
+        if codecs(&document) == Some(1)
+            && let Some(codecs) = document["codecs"].as_array_mut()
+        {
+            codecs.push(json!({"name": "zstd", "configuration": {"level": LEVEL, "checksum": false}}));
+        }
+        document
+    }
+}
+
+/// The number of codecs, if the first of them makes bytes of cells.
+fn codecs(document: &Value) -> Option<usize> {
+    let codecs = document["codecs"].as_array()?;
+    (codecs.first()?["name"] == "bytes").then_some(codecs.len())
+}
+
+fn pretty(document: &Value) -> String {
+    format!("{document:#}\n")
+}

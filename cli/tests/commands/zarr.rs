@@ -1,0 +1,77 @@
+//! Zarr stores that `export` writes.
+
+use serde_json::{Value, json};
+
+use crate::failing::check;
+use crate::{Shell, int16s, npy};
+
+fn document(shell: &Shell, path: &str) -> Value {
+    serde_json::from_slice(&shell.bytes(&format!("{path}/zarr.json"))).unwrap()
+}
+
+/// A group with an axis and a grid of three tiles, of which the last one is not whole.
+fn climate() -> Shell {
+    let shell = Shell::new();
+    let latitudes: Vec<u8> = [20_f32, 15.5, 10.0].iter().flat_map(|v| v.to_le_bytes()).collect();
+    shell.file("lat.npy", npy("'<f4'", "(3,)", &latitudes));
+    shell.file("temp.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("group create g");
+    shell.ok("import lat.npy g/lat --dims lat --attrs lat.data");
+    shell.ok("import temp.npy g/temp --dims lat,x --attrs temp --tile 2,4");
+    shell.ok("group add g g/lat");
+    shell.ok("group add g g/temp");
+    shell.ok("meta set g/temp __tiledb_attr.temp.units K");
+    shell.ok("meta set g title Sample");
+    shell
+}
+
+#[test]
+fn a_group_becomes_a_store_of_its_arrays() {
+    let shell = climate();
+    shell.ok("export g out.zarr");
+    let root = document(&shell, "out.zarr");
+    assert_eq!(root["attributes"]["title"], "Sample");
+    let all = root["consolidated_metadata"]["metadata"].as_object().unwrap();
+    assert_eq!(all.keys().collect::<Vec<_>>(), ["lat", "temp", "x"]);
+    let temp = document(&shell, "out.zarr/temp");
+    assert_eq!(all["temp"], temp);
+    assert_eq!(
+        (&temp["shape"], &temp["dimension_names"]),
+        (&json!([3, 4]), &json!(["lat", "x"]))
+    );
+    assert_eq!(temp["attributes"]["units"], "K");
+    assert_eq!(temp["codecs"][1]["name"], "zstd");
+    let chunk = |key: &str| zstd::decode_all(&*shell.bytes(&format!("out.zarr/temp/c/{key}"))).unwrap();
+    assert_eq!(chunk("0/0"), int16s(8));
+    assert_eq!(chunk("1/0")[..8], int16s(12)[16..]);
+    let lat = document(&shell, "out.zarr/lat");
+    assert_eq!(lat["data_type"], "float32");
+}
+
+#[test]
+fn a_store_is_replaced_only_by_force() {
+    let shell = climate();
+    shell.ok("export g/temp out.zarr");
+    check(
+        &shell,
+        "export g out.zarr",
+        1,
+        &["the folder exists already", "--force"],
+    );
+    shell.ok("export g out.zarr --force");
+    assert_eq!(document(&shell, "out.zarr")["attributes"]["title"], "Sample");
+    std::fs::create_dir(shell.path("mine.zarr")).unwrap();
+    check(&shell, "export g mine.zarr --force", 1, &["it is not a Zarr store"]);
+    check(
+        &shell,
+        "export g other.zarr --select 0:2",
+        2,
+        &["--select", "all cells"],
+    );
+    check(&shell, "export g - --format zarr", 2, &["OUT", "is a folder"]);
+    assert!(
+        shell.names().iter().all(|name| !name.contains("part")),
+        "{:?}",
+        shell.names()
+    );
+}
