@@ -3,6 +3,7 @@
 mod arrow;
 mod encoded;
 mod job;
+mod members;
 #[cfg(feature = "formats")]
 mod netcdf;
 mod parquet;

@@ -13,6 +13,7 @@ use hyperslab::view::{FileType, View};
 use hyperslab::{Array, vfs};
 use serde_json::{Map, Value, json};
 
+use super::members;
 use crate::args::Export;
 use crate::errors::usage;
 use crate::meta;
@@ -184,25 +185,19 @@ async fn collect(env: &Env, args: &Export) -> Result<Store> {
     let group = Group::open(&place.context, &place.path, &options).await?;
     let metadata = group.metadata().await?;
     store.attributes = metadata.iter().map(|(key, v)| (key.clone(), meta::value(v))).collect();
-    for member in &group.members {
-        let shown = member.name.as_deref().unwrap_or(&member.uri);
-        if member.kind == Some(ObjectType::Group) {
-            show::note(format_args!(
-                "the group '{shown}' is left out; export it to a store of its own"
-            ));
-            continue;
-        }
-        let at = if member.relative {
-            place.at(&member.uri)
-        } else {
-            Place::new(&member.uri)?
-        };
+    let (arrays, groups) = members::arrays(&group, &place).await?;
+    for name in groups {
+        show::note(format_args!(
+            "the group '{name}' is left out; export it to a store of its own"
+        ));
+    }
+    for (name, at) in arrays {
         let array = env.open_at(&at, window).await?;
         if array.schema().is_dense() {
             store.add(&array, true).await?;
         } else {
             show::note(format_args!(
-                "the sparse array '{shown}' is left out; export it to .parquet"
+                "the sparse array '{name}' is left out; export it to .parquet"
             ));
         }
     }

@@ -18,7 +18,6 @@ fn climate() -> Shell {
     shell.ok("group create g");
     shell.ok("import lat.npy g/lat --dims lat --attrs lat.data");
     shell.ok("import temp.npy g/temp --dims lat,x --attrs temp --tile 2,4");
-    shell.ok("group add g g/lat");
     shell.ok("group add g g/temp");
     shell.ok("meta set g/temp __tiledb_attr.temp.units K");
     shell.ok("meta set g title Sample");

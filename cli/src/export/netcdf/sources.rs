@@ -8,6 +8,7 @@ use hyperslab::metadata::MetaValue;
 use hyperslab::{ScalarRange, Window, vfs};
 
 use super::super::job::Job;
+use super::super::members;
 use super::super::raster;
 use super::variables::text;
 use crate::args::Export;
@@ -119,26 +120,18 @@ async fn group(env: &Env, args: &Export, place: &Place) -> Result<Found> {
         attributes: attributes(&opened.metadata().await?),
         notes: Vec::new(),
     };
-    for member in &opened.members {
-        let name = member.name.clone().unwrap_or_else(|| file_name(&member.uri));
-        if member.kind == Some(ObjectType::Group) {
-            found.notes.push(format!(
-                "the group '{name}' is left out; export it to a file of its own"
-            ));
-            continue;
-        }
-        let url = if member.relative {
-            place.at(&member.uri).url
-        } else {
-            member.uri.clone()
-        };
-        let job = Job::new(env, &of_whole(args, &url), Output::NetCdf).await?;
+    let (arrays, groups) = members::arrays(&opened, place).await?;
+    for name in groups {
+        let note = format!("the group '{name}' is left out; export it to a file of its own");
+        found.notes.push(note);
+    }
+    for (name, at) in arrays {
+        let job = Job::new(env, &of_whole(args, &at.url), Output::NetCdf).await?;
         if job.array.schema().is_dense() {
             found.sources.push(Source::of(job).await?);
         } else {
-            found.notes.push(format!(
-                "the sparse array '{name}' is left out; export it to .parquet or .csv"
-            ));
+            let note = format!("the sparse array '{name}' is left out; export it to .parquet or .csv");
+            found.notes.push(note);
         }
     }
     ensure!(
