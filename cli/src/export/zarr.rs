@@ -238,7 +238,8 @@ impl Store {
             .cloned()
             .unwrap_or_default();
         for (name, document) in members {
-            let is_index = schema.dimension(&name).is_some() && schema.attribute(&name).is_none();
+            // Coordinates and the coordinate system are the same in all arrays of a group.
+            let is_index = schema.attribute(&name).is_none() && !name.ends_with("_valid");
             let own = name
                 .strip_suffix(".data")
                 .filter(|stem| schema.dimension(stem).is_some());
