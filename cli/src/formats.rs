@@ -106,7 +106,7 @@ impl Output {
             Self::Parquet => true,
             Self::Zarr => false,
             #[cfg(feature = "formats")]
-            Self::Tiff | Self::NetCdf => false,
+            Self::Tiff | Self::NetCdf | Self::Las | Self::Laz => false,
         }
     }
 

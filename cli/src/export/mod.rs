@@ -8,9 +8,9 @@ mod members;
 mod netcdf;
 mod parquet;
 #[cfg(feature = "formats")]
-mod points;
-#[cfg(feature = "formats")]
 mod place;
+#[cfg(feature = "formats")]
+mod points;
 #[cfg(feature = "formats")]
 mod raster;
 mod rows;
