@@ -166,3 +166,35 @@ fn a_raster_becomes_a_file_with_its_coordinates() {
     let cells = |array: &str| shell.pipe(&format!("export {array} --format bin"), b"");
     assert_eq!(cells("n/r -"), cells("a/t2m - --select time=@0"));
 }
+
+#[test]
+fn nulls_become_a_value_that_no_cell_has() {
+    let shell = Shell::new();
+    shell.file(
+        "in.csv",
+        "x,flag,byte,all\n0,true,255,0\n1,false,,1\n2,,0,2\n3,true,254,\n",
+    );
+    shell.ok("import in.csv a --dims x --types flag=bool,byte=uint8,all=uint8");
+    shell.ok("export a a.nc");
+    shell.ok("import a.nc b");
+    let cells = |array: &str| shell.ok(&format!("export {array} - --format csv"));
+    assert_eq!(cells("b/flag"), "x,flag\n0,1\n1,0\n2,-1\n3,1\n");
+    assert_eq!(shell.schema("b/flag")["attributes"][0]["fill"], -1);
+    // The fill value of the type is the value of a cell.
+    assert_eq!(cells("b/byte"), "x,byte\n0,255\n1,1\n2,0\n3,254\n");
+    assert_eq!(shell.schema("b/byte")["attributes"][0]["fill"], 1);
+}
+
+#[test]
+fn positions_that_do_not_count_from_0_are_kept() {
+    let shell = Shell::new();
+    let json = r#"{"type": "dense", "dimensions": [{"name": "x", "type": "int16", "domain": [-2, 1], "tile": 4}],
+        "attributes": [{"name": "v", "type": "int16"}]}"#;
+    shell.file("schema.json", json);
+    shell.ok("create a --schema schema.json");
+    shell.file("v.npy", npy("'<i2'", "(4,)", &int16s(4)));
+    shell.ok("write a v.npy");
+    shell.ok("export a a.nc");
+    shell.ok("import a.nc b");
+    assert_eq!(shell.ok("export b/v - --format csv"), "x,v\n-2,0\n-1,1\n0,2\n1,3\n");
+}

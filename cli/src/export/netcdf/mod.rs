@@ -1,11 +1,13 @@
 //! Export as a NetCDF file with the CF conventions: an array with its coordinates, or the arrays of a group.
 //!
 //! ```text
+//! missing    the value that stands for null
 //! sources    which arrays, and the cells of each that are selected
 //! variables  the variables of the file, with attributes and where their values come from
 //! mod        the file: a header, then the values of one variable after the other
 //! ```
 
+mod missing;
 mod sources;
 mod variables;
 

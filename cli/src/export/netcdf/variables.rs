@@ -9,6 +9,7 @@ use hyperslab::schema::{Attribute, Enumeration};
 use hyperslab::{CellCount, Datatype, Query, Scalar};
 use hyperslab_formats::NetcdfFile;
 
+use super::missing;
 use super::sources::{Found, Source};
 
 /// The variable of the coordinate system.
@@ -51,7 +52,7 @@ pub(super) struct Cells {
 
 /// The variables of these arrays.
 pub(super) async fn of(found: &Found) -> Result<Vec<Variable>> {
-    let mut out: Vec<Variable> = Vec::new();
+    let (mut out, mut described): (Vec<Variable>, Vec<Dataset>) = (Vec::new(), Vec::new());
     for (number, source) in found.sources.iter().enumerate() {
         let schema = source.job.array.schema();
         let dataset = conventions::of_array(&source.job.array).await?;
@@ -65,7 +66,11 @@ pub(super) async fn of(found: &Found) -> Result<Vec<Variable>> {
             );
             out.push(variable);
         }
-        computed(source, &dataset, &mut out).await?;
+        described.push(dataset);
+    }
+    // After all arrays, since one of them may hold the coordinates.
+    for (source, dataset) in found.sources.iter().zip(&described) {
+        computed(source, dataset, &mut out).await?;
     }
     Ok(out)
 }
@@ -97,6 +102,13 @@ async fn variable(number: usize, source: &Source, attribute: &Attribute, dataset
         _ => {}
     }
     let mut attributes = stated(source, attribute);
+    let is_number = text_width.is_none() && attribute.cell == CellCount::ONE && !attribute.datatype.is_bytes();
+    let mut fill = attribute.fill.clone();
+    if attribute.nullable && is_number {
+        fill = missing::value_for_null(source, attribute, &name).await?;
+        attributes.retain(|(key, _)| key != FILL && key != "missing_value");
+        attributes.push((FILL.to_owned(), MetaValue::bytes(as_stored(attribute.datatype), &fill)));
+    }
     of_type(attribute, &mut attributes);
     if let Some(e) = source
         .job
@@ -117,7 +129,7 @@ async fn variable(number: usize, source: &Source, attribute: &Attribute, dataset
             source: number,
             attribute: attribute.name.clone(),
             text_width,
-            fill: attribute.fill.clone(),
+            fill,
         }),
     })
 }
@@ -196,18 +208,22 @@ fn of_type(attribute: &Attribute, attributes: &mut Vec<(String, MetaValue)>) {
         };
         add("units", MetaValue::text(&format!("{unit}{since}")));
     }
-    if datatype == Datatype::Bool {
+    if datatype == Datatype::Bool && !attribute.nullable {
         add("dtype", MetaValue::text("bool"));
     }
     let one = attribute.fill.get(..datatype.size());
     let is_missing = attribute.nullable || datatype.is_temporal() || attribute.fill != datatype.default_fill();
     if let (Some(one), true, false) = (one, is_missing, datatype.is_bytes()) {
-        let as_stored = if datatype.is_temporal() {
-            Datatype::Int64
-        } else {
-            datatype
-        };
-        add(FILL, MetaValue::bytes(as_stored, one));
+        add(FILL, MetaValue::bytes(as_stored(datatype), one));
+    }
+}
+
+/// The type of values in the file.
+fn as_stored(datatype: Datatype) -> Datatype {
+    match datatype {
+        Datatype::Bool => Datatype::Int8,
+        time if time.is_temporal() => Datatype::Int64,
+        other => other,
     }
 }
 
@@ -270,14 +286,20 @@ async fn computed(source: &Source, dataset: &Dataset, out: &mut Vec<Variable>) -
         let name = axis_name(source, &dimension.name);
         let held = |v: &Variable| v.name == name;
         let regular = raster.is_some() && !source.job.is_empty();
-        if out.iter().any(held) || !(regular || dimension.datatype.is_datetime()) {
-            continue;
-        }
         let ranges = source.ranges(*d).iter();
         let coordinates = ranges
             .flat_map(|r| r.lo.as_i128().zip(r.hi.as_i128()))
             .flat_map(|(lo, hi)| lo..=hi);
-        let (datatype, values, attributes) = if dimension.datatype.is_datetime() {
+        // Positions in the file count from 0.
+        let counted = coordinates.clone().eq(0..i128::from(source.length(*d)));
+        if out.iter().any(held) || counted && !(regular || dimension.datatype.is_datetime()) {
+            continue;
+        }
+        let (datatype, values, attributes) = if !regular && !dimension.datatype.is_datetime() {
+            let of_type = |v| Scalar::from_i128(dimension.datatype, v);
+            let values = coordinates.filter_map(of_type).flat_map(|v| v.to_le_bytes()).collect();
+            (dimension.datatype, values, Vec::new())
+        } else if dimension.datatype.is_datetime() {
             let unit = dimension.datatype.time_unit().unwrap_or("seconds");
             let units = MetaValue::text(&format!("{unit} since 1970-01-01"));
             let values = coordinates.flat_map(|v| (v as i64).to_le_bytes()).collect();
