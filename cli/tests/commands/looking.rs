@@ -560,7 +560,7 @@ fn overviews_of_a_raster_are_levels_that_gdal_reads() {
     let info = shell.ok("info r");
     assert!(info.contains("levels    2: 1×3×5, 1×2×3"), "{info}");
     assert_eq!(
-        shell.ok("export r/l_1 - --format csv"),
+        shell.ok("export r/l_1 - --format csv --coordinates index"),
         "BANDS,Y,X,TDB_VALUES\n1,0,0,2\n1,0,1,5\n1,0,2,8\n1,1,0,8\n1,1,1,5\n1,1,2,2\n"
     );
     // GDAL's own readers want bytes.
