@@ -19,7 +19,7 @@ pub enum Format {
     Tiff,
     /// NIfTI-1 and NIfTI-2, also with gzip.
     Nifti,
-    /// Zarr of version 2 or 3: a folder, on the local disk or at an address.
+    /// Zarr of version 2 or 3: a folder, by its path or URL.
     Zarr,
     /// LAS and LAZ.
     Las,
@@ -90,8 +90,8 @@ impl Format {
         None
     }
 
-    /// Whether its files may be at an address, such as `https://example.org/a.zarr`.
-    pub fn is_remote(self) -> bool {
+    /// Whether the reader opens URLs, such as `https://example.org/a.zarr`.
+    pub fn reads_urls(self) -> bool {
         self == Self::Zarr
     }
 

@@ -16,8 +16,9 @@ pub(crate) struct Pick {
     /// Export these attributes, in this order; quote names with commas, as in '"a,b",c' [default: all]
     #[arg(long, value_name = "A,B")]
     pub(crate) attrs: Option<Vec<String>>,
-    /// Export only cells that meet this condition, as in "mag between 4.5 and 6 and place like '%Alaska'"; also in and
-    /// is null. The other cells of a dense array get the fill value, or are left out with --rows. Quote unusual names with backquotes. The unnamed attribute is called data
+    /// Export only cells that meet this condition, as in "mag between 4.5 and 6 and place like '%Alaska'". Operators: <,
+    /// <=, >, >=, ==, !=, in, between, like, is null, not, and, or. Cells of a dense array that fail get the fill value;
+    /// --rows omits them. Quote unusual names with backquotes. The unnamed attribute is called data
     #[arg(long = "where", value_name = "COND", allow_hyphen_values = true)]
     pub(crate) condition: Option<String>,
     /// Read as of this time, or what was written in this window [default: now]
@@ -59,7 +60,7 @@ pub(crate) enum Agg {
 pub(crate) struct Export {
     /// Path or URL of the array
     pub(crate) array: String,
-    /// Output file, or - for standard output
+    /// Output file, or - for standard output. Required, unless --count or --agg is given
     #[arg(
         required = false,
         required_unless_present_any = ["count", "agg"],
@@ -79,7 +80,7 @@ pub(crate) struct Export {
     /// Stop after N rows of a table
     #[arg(long, value_name = "N", conflicts_with_all = ["count", "agg"])]
     pub(crate) limit: Option<u64>,
-    /// Write the coordinates of a dense array as the values along its axes, such as latitudes and times, or as indices
+    /// Write the position of each cell of a dense array as coordinate values, such as latitudes and times, or as indices
     /// [default: values in .csv, .tsv, .json, .jsonl and .parquet, if the axes have any; index in .arrow]
     #[arg(long, conflicts_with_all = ["count", "agg"])]
     pub(crate) coordinates: Option<Coordinates>,
@@ -90,12 +91,13 @@ pub(crate) struct Export {
     #[arg(long, value_name = "LOW:HIGH", allow_hyphen_values = true)]
     pub(crate) range: Option<String>,
     /// Print the number of cells, without writing a file
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["cmap", "range", "format", "force", "order"])]
     pub(crate) count: bool,
-    /// Print aggregates of each attribute, without writing a file. Fill values count; leave them out with --where
-    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "count")]
+    /// Print these aggregates of each attribute, without writing a file. They include fill values; exclude those with
+    /// --where. `count` includes nulls
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["count", "cmap", "range", "format", "force", "order"])]
     pub(crate) agg: Vec<Agg>,
-    /// Print JSON
+    /// Print the result of --count or --agg as JSON
     #[arg(long, requires = "summary")]
     pub(crate) json: bool,
     /// Replace OUT if it exists. Keeps its permissions, and its owner if possible. Follows links

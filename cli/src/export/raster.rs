@@ -131,7 +131,9 @@ async fn write(env: &Env, job: &Job, args: &Export, metadata: &BTreeMap<String, 
     };
     if raster.is_none() && metadata.keys().any(|key| key.starts_with("__tiledb_attr.")) {
         let why = "the coordinates of its pixels are not evenly spaced, or the array has none";
-        show::note(format_args!("the TIFF has no coordinates, scale and units: {why}"));
+        show::note(format_args!(
+            "the TIFF has no coordinates, scale and units, because {why}; export to .nc to keep them"
+        ));
     }
     let info = RasterInfo {
         width,

@@ -26,8 +26,8 @@ pub(super) fn check(args: &Export, output: Output, dense: bool) -> Result<()> {
         _ => return Ok(()),
     };
     let ending = output.extension();
-    let why =
-        format!("a .{ending} file has no rows; export to .csv, .jsonl, .arrow or .parquet, or select fewer cells");
+    let instead = if args.rows { "" } else { ", or use --select" };
+    let why = format!("a .{ending} file has no rows; export to .csv, .jsonl, .arrow or .parquet{instead}");
     Err(usage(option, why))
 }
 

@@ -35,6 +35,11 @@ fn cannot_read(job: &Job) -> String {
 async fn aggregates(job: &Job, args: &Export) -> Result<()> {
     let attributes: Vec<&Field> = job.fields.iter().filter(|f| !f.is_dimension()).collect();
     let named = args.pick.attrs.is_some();
+    let is_dimension = |name: &&String| job.array.schema().dimension(name).is_some();
+    if let Some(name) = args.pick.attrs.iter().flatten().find(is_dimension) {
+        let why = format!("'{name}' is a dimension, and aggregates are of attributes; name attributes only");
+        return Err(usage("--attrs", why));
+    }
     let mut wanted = Vec::new();
     for field in &attributes {
         for agg in &args.agg {

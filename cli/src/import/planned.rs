@@ -78,7 +78,7 @@ pub(crate) fn open_files(
     options: &Options,
 ) -> Result<Box<dyn Source>> {
     let first = inputs.first().map_or("-", String::as_str);
-    let unreadable = |name: &&String| *name == "-" || name.contains("://") && !format.is_remote();
+    let unreadable = |name: &&String| *name == "-" || name.contains("://") && !format.reads_urls();
     if let Some(other) = inputs.iter().find(unreadable) {
         let why = format!(
             "{} files are read from the local disk only; save {other} to a file first",

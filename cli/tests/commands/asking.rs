@@ -125,6 +125,13 @@ fn counts_and_aggregates_are_printed() {
         2,
         &["--agg", "'place' has no sum"],
     );
+    check(
+        &shell,
+        "export p --agg sum --attrs x",
+        2,
+        &["--attrs", "'x' is a dimension"],
+    );
+    check(&shell, "export p --count --order row", 2, &["--count", "--order"]);
     check(&shell, "export p out.csv --count", 2, &["leave OUT out"]);
     check(&shell, "export p", 2, &["<OUT>"]);
     let grid = grid();
@@ -174,7 +181,7 @@ fn deletes_take_patterns_that_start_a_text() {
         &shell,
         "delete p --where 'place like \"%Alaska\"'",
         1,
-        &["cannot store this pattern for 'place'", "'a%'"],
+        &["cannot delete with this pattern of 'place'", "'Alaska%'"],
     );
     shell.ok("delete p --where 'place like \"Nome%\"'");
     assert_eq!(shell.ok("export p --count"), "3\n");

@@ -107,8 +107,8 @@ async fn check(array: &Array, condition: &Condition) -> Result<Bound> {
     let bound = array.bind(condition).await?;
     if let Some(field) = bound.field_like() {
         let why = format!(
-            "deletes cannot store this pattern for '{field}'; use one that only starts a text, such as 'a%', or list \
-             the values with 'in'"
+            "cannot delete with this pattern of '{field}'; list the values with 'in', or use a prefix such as 'Alaska%' if \
+             its text has variable length"
         );
         return Err(Error::Unsupported(why));
     }

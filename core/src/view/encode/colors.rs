@@ -33,8 +33,9 @@ impl Colors {
         let number = |text: &str| text.parse().ok().filter(|v: &f64| v.is_finite());
         let range = ends.and_then(|(lo, hi)| Some((number(lo)?, number(hi)?)));
         let range = range.filter(|(lo, hi)| lo < hi).ok_or_else(|| {
-            let why = "write the lowest and the highest value, such as range=0:100";
-            Error::invalid(format!("'range={text}' is not valid; {why}"))
+            Error::invalid(format!(
+                "'{text}' is not a range; give the lowest and the highest value, such as 0:100"
+            ))
         })?;
         self.range = Some(range);
         Ok(())
