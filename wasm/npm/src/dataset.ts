@@ -117,10 +117,33 @@ export interface EvenlySpaced {
 }
 
 /** Where coordinates are: nowhere (positions are only numbered), the dimension's own, evenly spaced, or in an array. */
-export type AxisCoordinates =
-  | { type: "index" | "dimension" }
-  | { type: "regular" } & EvenlySpaced
-  | { type: "array"; path: string; attribute: string; descending?: boolean; regular?: EvenlySpaced };
+export type AxisCoordinates = UnstoredCoordinates | RegularCoordinates | StoredCoordinates;
+
+/** Positions are only numbered (`index`), or the dimension's own values are the coordinates (`dimension`). */
+export interface UnstoredCoordinates {
+  /** Which of both. */
+  type: "index" | "dimension";
+}
+
+/** Coordinates by a formula. */
+export interface RegularCoordinates extends EvenlySpaced {
+  /** Says so. */
+  type: "regular";
+}
+
+/** Coordinates in a one-dimensional array. */
+export interface StoredCoordinates {
+  /** Says so. */
+  type: "array";
+  /** The path of the array. */
+  path: string;
+  /** The attribute of the array. */
+  attribute: string;
+  /** Whether the values fall. */
+  descending?: boolean;
+  /** The same values as a formula, if they are evenly spaced. */
+  regular?: EvenlySpaced;
+}
 
 /** A packing: value = stored · scale + offset, after the test for missing values. */
 export interface ValuePacking {
@@ -241,7 +264,7 @@ export interface TableColumn {
   /** The unit of the values. */
   unit?: string;
   /** The bits of another field that hold the values: `(field >> shift) & (2 ** width - 1)`. */
-  bits?: { of: string; shift: number; width: number };
+  bits?: BitField;
 }
 
 /** A column of geometries in well-known binary. */
@@ -276,4 +299,14 @@ export interface Embedding {
   table?: string;
   /** The path of the array with the identifier of each row. */
   ids?: string;
+}
+
+/** A value in some bits of a column. */
+export interface BitField {
+  /** The column. */
+  of: string;
+  /** Its lowest bit. */
+  shift: number;
+  /** The number of its bits. */
+  width: number;
 }

@@ -18,7 +18,8 @@ export interface PyramidLevel {
   readonly scale: readonly (number | null)[];
 }
 
-type Source = TileArray | Group | string | URL | Store;
+/** What can be described: something open, a URL, or a store. */
+export type DatasetSource = TileArray | Group | string | URL | Store;
 
 /**
  * Says what an array or a group means, whichever application wrote it: TileDB-CF, GDAL, TileDB-BioImaging, SOMA, PDAL,
@@ -37,7 +38,7 @@ type Source = TileArray | Group | string | URL | Store;
  * rain time
  * ```
  */
-export async function describe(source: Source, options: OpenOptions = {}): Promise<Dataset> {
+export async function describe(source: DatasetSource, options: OpenOptions = {}): Promise<Dataset> {
   check<OpenOptions>({ options }, OPENING);
   if (source instanceof TileArray) return JSON.parse(await within(source.store, options.signal, (aborted) => source.raw.describe(aborted)));
   const { store, path, at, key } = placeOf(source, options);
@@ -60,7 +61,7 @@ export async function describe(source: Source, options: OpenOptions = {}): Promi
  * dense [ 1024, 1024 ] [ 1, 1 ]
  * ```
  */
-export async function levels(source: Source, options: OpenOptions = {}): Promise<PyramidLevel[]> {
+export async function levels(source: DatasetSource, options: OpenOptions = {}): Promise<PyramidLevel[]> {
   const dataset = await describe(source, options);
   const { variables = [] } = dataset;
   const data = variables.filter(({ role }) => role === "data");
@@ -74,7 +75,7 @@ export async function levels(source: Source, options: OpenOptions = {}): Promise
 }
 
 /** Where a source is, and how it is opened. */
-function placeOf(source: Source, options: OpenOptions): OpenOptions & { store: Store; path: string } {
+function placeOf(source: DatasetSource, options: OpenOptions): OpenOptions & { store: Store; path: string } {
   if (source instanceof Group) return { ...source.options, signal: options.signal, store: source.store, path: source.path };
   if (!(source instanceof TileArray)) return { ...options, store: storeOf(source, options), path: options.path ?? "" };
   const { store, path, time, key, pool } = source;
@@ -89,7 +90,7 @@ function scaleOf(axis: Axis | undefined, factor: number): number | null {
 }
 
 /** Opens the array at a path of a description. */
-async function openAt(source: Source, relative: string, options: OpenOptions): Promise<TileArray> {
+async function openAt(source: DatasetSource, relative: string, options: OpenOptions): Promise<TileArray> {
   if (source instanceof TileArray && relative === "") return source;
   const { store, path: base, ...opened } = placeOf(source, options);
   const parts = base.split("/").filter(Boolean);
