@@ -240,7 +240,7 @@ fn wrong_names_are_refused_when_the_file_is_created() {
         ("0:9,:.npy", "outside the domain"),
         ("all.orc", "convert it to Parquet or CSV"),
         ("all.png", "supported extensions"),
-        ("0:4:2,:.npy", "steps are not supported"),
+        ("0:4:2,:.npy", "cannot have steps and lists"),
         ("b@all.npy", "no attribute 'b'"),
     ] {
         let refused = store(&files, "dense", name, b"x").unwrap_err();

@@ -157,7 +157,7 @@ mod tests {
             ("all+cmap=virids", "did you mean 'viridis'?"),
             ("all+order=row", "write order=C"),
             ("all+limit=-1", "write a number of cells"),
-            ("all+range=5:5", "write the lowest and the highest value"),
+            ("all+range=5:5", "give the lowest and the highest value"),
             ("all+fill=", "write a number"),
             ("all+limit=1+limit=2", "given twice"),
             ("all+where=a >", "where=a >"),
