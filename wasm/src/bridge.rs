@@ -137,11 +137,6 @@ impl Neighbours for JsVfs {
     }
 }
 
-/// Checks that a path stays inside the store, or inside a folder next to it.
-fn check_inside(path: &str) -> Result<()> {
-    check_path(path.strip_prefix("../").unwrap_or(path))
-}
-
 fn backend_of(store: u64) -> Option<Backend> {
     BACKENDS.with_borrow(|(_, backends)| backends.get(&store).cloned())
 }
@@ -250,10 +245,10 @@ impl Vfs for JsVfs {
     }
 
     fn fetch<'a>(&'a self, path: &'a str, extent: Extent<'a>) -> BoxFuture<'a, Content> {
-        let own = self.own(path);
+        let (own, inside) = (self.own(path), check_path(path));
         match extent {
             Extent::Whole => self.task(async move |backend, signal| {
-                check_inside(&own)?;
+                inside?;
                 let whole = bytes(&own, &answer(&own, backend.read_all(&own, &signal)).await?)?;
                 Ok(Content::parts(vec![whole]))
             }),
@@ -293,8 +288,11 @@ impl Vfs for JsVfs {
     }
 
     fn write<'a>(&'a self, path: &'a str, parts: Vec<Bytes>, mode: WriteMode) -> BoxFuture<'a, ()> {
-        let path = self.own(path);
-        self.task(async move |backend, _| put(&backend, &path, &parts, mode == WriteMode::Replace).await)
+        let (path, inside) = (self.own(path), check_path(path));
+        self.task(async move |backend, _| {
+            inside?;
+            put(&backend, &path, &parts, mode == WriteMode::Replace).await
+        })
     }
 
     fn create<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Box<dyn FileWriter>> {
@@ -343,9 +341,9 @@ impl Vfs for JsVfs {
     }
 }
 
-/// Copies the parts into one JavaScript array and writes it. With `over`, it may replace an existing file.
+/// Copies the parts into one JavaScript array and writes it. With `over`, it may replace an existing file. The path was
+/// checked.
 async fn put(backend: &Backend, path: &str, parts: &[Bytes], over: bool) -> Result<()> {
-    check_inside(path)?;
     let total: usize = parts.iter().map(Bytes::len).sum();
     let total =
         u32::try_from(total).map_err(|_| Error::invalid(format!("{path}: {total} bytes are too many for one file")))?;
