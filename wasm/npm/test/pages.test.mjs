@@ -196,8 +196,8 @@ test("a page and its workers load each file of the engine once, when it is first
   }
   const server = await serve(files, { listing: "none" });
   const named = (...parts) => parts.map((part) => `${part}${simd ? "" : "-baseline"}.wasm`);
-  const all = named("codecs", "core", "more", "view", "write");
-  assert.deepEqual(await titles(server, 1), [[[26, named("core")], [0, named("codecs", "core", "more", "view")], [[10, 10], all]]]);
+  const all = named("codecs", "core", "describe", "more", "view", "write");
+  assert.deepEqual(await titles(server, 1), [[[26, named("core")], [0, named("codecs", "core", "describe", "more", "view")], [[10, 10], all]]]);
   // Workers get compiled modules from the page.
   assert.deepEqual(server.log.map((r) => r.path ?? r.url).filter((path) => path.endsWith(".wasm")).map((path) => path.split("/").at(-1)).sort(), all);
 });
