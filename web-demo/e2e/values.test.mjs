@@ -136,8 +136,8 @@ test("overviews of a cube are means along each axis", async () => {
   const array = await made("cube", "dense", dims, [{ name: "v", type: "uint8" }]);
   const step = (t) => new Uint8Array(HIGH * HIGH).fill(10 + 10 * t);
   for (const t of [0, 1, 2, 3]) await put(array, [[t, t], null, null], step(t), { at: 1000 + t });
-  execFileSync(HYPERSLAB, ["overviews", path("cube"), "--factors", "2"]);
-  await indexed("cube", "cube.2");
+  execFileSync(HYPERSLAB, ["overviews", path("cube"), "--factors", "2,2,2"]);
+  await indexed("cube", "cube.2x2x2");
   const { page, errors } = await visit(link("cube"));
   await page.locator("#axes input").fill("3");
   await settled(page);

@@ -134,7 +134,7 @@ test("a failed read is reported, and retried when its cells come back into view"
   await page.route(/__fragments/, (route) => route.abort());
   await zoomIn();
   assert.ok(await page.locator("#message").isVisible());
-  assert.match(await page.textContent("#cursor"), /\(mean of \d+ × \d+ cells\)$/);
+  assert.match(await page.textContent("#cursor"), /\(most frequent of \d+ × \d+ cells\)$/);
   await page.unroute(/__fragments/);
   await page.click("#fit");
   await settled(page);
