@@ -70,7 +70,7 @@ pub(crate) async fn append(env: &Env, args: &Append) -> Result<()> {
 /// The stored arrays that a file continues.
 struct Target {
     arrays: Vec<Array>,
-    /// What they hold, as a plan. Its lengths are those of the cells that were written.
+    /// Their schemas and metadata, as a plan. Its lengths count the written cells.
     plan: Plan,
 }
 

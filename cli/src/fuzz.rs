@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::formats::Input;
 use crate::import;
-use crate::input::{self, BatchLimit, Batches, CellFile, Grid, Stream, Text, TextRules};
+use crate::input::{self, BatchLimit, Batches, CellFile, Grid, Stream, Table, Text, TextRules};
 
 /// Cells of a batch, and the most batches that are read. A header may claim far more cells than the file has.
 const BATCH_CELLS: usize = 3;
@@ -60,23 +60,9 @@ pub fn import_parquet(bytes: &[u8]) -> Result<()> {
     file.write_all(bytes)?;
     let batches = Batches::open(file, true)?;
     let stream = Stream::counted(CellFile::Arrow(batches))?;
-    let mut table = stream.table()?;
+    let table = stream.table()?;
     assert_eq!(table.rows() as u64, stream.rows, "all cells at once");
-    let fields = import::attributes(&mut table)?;
-    let mut opened = stream.open()?;
-    let mut reader = opened.reader(&|_| true)?;
-    let mut rows = 0;
-    while let Some(mut batch) = reader.next(BatchLimit::Rows(BATCH_CELLS))? {
-        rows += batch.rows() as u64;
-        for field in &fields {
-            if let Some(named) = batch.take(|name| name == field.name) {
-                let column = input::column(named, field.clone())?;
-                column.check(&field.name)?;
-            }
-        }
-    }
-    assert_eq!(rows, stream.rows, "all batches");
-    Ok(())
+    check_batches(&stream, table)
 }
 
 /// Reads JSON objects as an import does: once for the columns and their types, and once in batches for the cells.
@@ -90,25 +76,11 @@ pub fn import_json(bytes: &[u8]) -> Result<()> {
     let mut file = tempfile::tempfile()?;
     file.write_all(bytes)?;
     let text = Text::open(file, Input::Jsonl, None, TextRules::default())?;
-    let mut table = text.look(&[])?;
+    let table = text.look(&[])?;
     let looked = table.rows() as u64;
     let stream = Stream::counted(CellFile::Text(text))?;
     assert_eq!(looked, stream.rows, "all cells at once");
-    let fields = import::attributes(&mut table)?;
-    let mut opened = stream.open()?;
-    let mut reader = opened.reader(&|_| true)?;
-    let mut rows = 0;
-    while let Some(mut batch) = reader.next(BatchLimit::Rows(BATCH_CELLS))? {
-        rows += batch.rows() as u64;
-        for field in &fields {
-            if let Some(named) = batch.take(|name| name == field.name) {
-                let column = input::column(named, field.clone())?;
-                column.check(&field.name)?;
-            }
-        }
-    }
-    assert_eq!(rows, stream.rows, "all batches");
-    Ok(())
+    check_batches(&stream, table)
 }
 
 /// Reads a LAS or LAZ file as an import does.
@@ -127,5 +99,24 @@ pub fn import_cloud(bytes: &[u8]) -> Result<()> {
             column.check(&name)?;
         }
     }
+    Ok(())
+}
+
+/// Reads the cells in batches.
+fn check_batches(stream: &Stream, mut table: Table) -> Result<()> {
+    let fields = import::attributes(&mut table)?;
+    let mut opened = stream.open()?;
+    let mut reader = opened.reader(&|_| true)?;
+    let mut rows = 0;
+    while let Some(mut batch) = reader.next(BatchLimit::Rows(BATCH_CELLS))? {
+        rows += batch.rows() as u64;
+        for field in &fields {
+            if let Some(named) = batch.take(|name| name == field.name) {
+                let column = input::column(named, field.clone())?;
+                column.check(&field.name)?;
+            }
+        }
+    }
+    assert_eq!(rows, stream.rows, "all batches");
     Ok(())
 }

@@ -2,13 +2,13 @@
 
 mod arrow;
 mod encoded;
+#[cfg(feature = "formats")]
+mod georeference;
 mod job;
 mod members;
 #[cfg(feature = "formats")]
 mod netcdf;
 mod parquet;
-#[cfg(feature = "formats")]
-mod place;
 #[cfg(feature = "formats")]
 mod points;
 #[cfg(feature = "formats")]
@@ -20,6 +20,8 @@ mod zarr;
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
+#[cfg(feature = "formats")]
+use anyhow::Context as _;
 use anyhow::{Result, ensure};
 use hyperslab::internals::view::encode::Format;
 
@@ -28,6 +30,8 @@ use crate::build::refuse_inside_array;
 use crate::errors::usage;
 use crate::formats::{self, Output};
 use crate::store::{Env, Place};
+#[cfg(feature = "formats")]
+use crate::{output_file::Out, show};
 use job::Job;
 pub(crate) use job::repeated;
 
@@ -64,6 +68,16 @@ pub(crate) async fn export(env: &Env, args: &Export) -> Result<()> {
         Output::Parquet | Output::Slice(Format::Arrow) => arrow::export(&job().await?, args, format).await,
         Output::Slice(format) => encoded::export(&job().await?, format, args).await,
     }
+}
+
+/// Ends a file whose writer returned `notes`, and prints them.
+#[cfg(feature = "formats")]
+fn finish(file: Out, notes: Result<Vec<String>>, args: &Export) -> Result<()> {
+    let notes = notes.with_context(|| format!("cannot write {}", args.out))?;
+    for note in notes {
+        show::note(format_args!("{note}"));
+    }
+    file.finish()
 }
 
 /// Returns an error for a binary format on a terminal.

@@ -3,10 +3,10 @@
 use anyhow::{Context as _, Result, ensure};
 use hyperslab_formats::{CloudInfo, PointWriter};
 
+use super::finish;
 use super::job::Job;
 use crate::args::Export;
 use crate::output_file::Out;
-use crate::show;
 
 /// Writes the points of a sparse array.
 pub(super) async fn export(job: &Job, args: &Export, compressed: bool) -> Result<()> {
@@ -36,11 +36,6 @@ pub(super) async fn export(job: &Job, args: &Export, compressed: bool) -> Result
         progress.add(batch.cells);
         writer.push(&batch.columns)?;
     }
-    let notes = writer
-        .finish(&mut file)
-        .with_context(|| format!("cannot write {}", args.out))?;
-    for note in notes {
-        show::note(format_args!("{note}"));
-    }
-    file.finish()
+    let notes = writer.finish(&mut file);
+    finish(file, notes, args)
 }

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use hyperslab::conventions;
 use hyperslab::metadata::MetaValue;
 use hyperslab::schema::{Attribute, Layout};
 use hyperslab::{CellCount, Scalar};
 use hyperslab_formats::{RasterInfo, RasterWriter};
 
+use super::finish;
+use super::georeference;
 use super::job::Job;
 use super::netcdf::text;
-use super::place;
 use crate::args::Export;
 use crate::errors::usage;
 use crate::formats::Output;
@@ -30,7 +32,7 @@ pub(super) async fn export(env: &Env, args: &Export) -> Result<()> {
         }
         None => (args, job),
     };
-    write(env, &job, &args, &metadata).await
+    write(&job, &args, &metadata).await
 }
 
 /// Opens the array, or `l_0` of a group.
@@ -74,7 +76,7 @@ fn not_integers(axis: &str) -> String {
     format!("the coordinates of '{axis}' are no integers, as a GeoTIFF needs; export to .npy or .parquet")
 }
 
-async fn write(env: &Env, job: &Job, args: &Export, metadata: &BTreeMap<String, MetaValue>) -> Result<()> {
+async fn write(job: &Job, args: &Export, metadata: &BTreeMap<String, MetaValue>) -> Result<()> {
     let schema = job.array.schema();
     let (Some(selected), true) = (&job.selected, schema.is_dense()) else {
         bail!("a GeoTIFF has the cells of a dense array; export a sparse one to .csv or .arrow");
@@ -127,7 +129,7 @@ async fn write(env: &Env, job: &Job, args: &Export, metadata: &BTreeMap<String, 
     };
     let raster = match metadata.get("_gdal") {
         Some(value) => Some(text(value)),
-        None => place::xml(env, job, &field.name, metadata, bands).await?,
+        None => georeference::xml(&conventions::of_array(&job.array).await?, &field.name, bands),
     };
     if raster.is_none() && metadata.keys().any(|key| key.starts_with("__tiledb_attr.")) {
         let why = "the coordinates of its pixels are not evenly spaced, or the array has none";
@@ -154,13 +156,8 @@ async fn write(env: &Env, job: &Job, args: &Export, metadata: &BTreeMap<String, 
             writer.push(&column.data)?;
         }
     }
-    let notes = writer
-        .finish(&mut file)
-        .with_context(|| format!("cannot write {}", args.out))?;
-    for note in notes {
-        show::note(format_args!("{note}"));
-    }
-    file.finish()
+    let notes = writer.finish(&mut file);
+    finish(file, notes, args)
 }
 
 /// The value of cells without data: what the metadata says, or a fill value that is not the default of its type.

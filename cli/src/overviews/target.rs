@@ -1,5 +1,5 @@
-//! Where overviews go, and what tells readers about them: next to the array with Hyperslab's metadata key `overviews`, or as
-//! levels of a GDAL raster or of a TileDB-BioImaging image, as these applications write them.
+//! The places of overviews, and the metadata that lists them. Overviews are next to their array, in its metadata key
+//! `overviews`, or they are levels of a GDAL raster or a TileDB-BioImaging image.
 
 use std::collections::BTreeMap;
 

@@ -279,6 +279,15 @@ pub enum Coordinates {
 }
 
 impl Coordinates {
+    /// The formula of evenly spaced coordinates, also if an array stores them.
+    pub const fn regular(&self) -> Option<Regular> {
+        match self {
+            Self::Regular(regular) => Some(*regular),
+            Self::Array { regular, .. } => *regular,
+            Self::Index | Self::Dimension => None,
+        }
+    }
+
     /// Whether the coordinates fall along the axis.
     pub const fn fall(&self) -> bool {
         match self {

@@ -1,5 +1,5 @@
-//! Where an array lies on Earth, as attributes of the Zarr view: the grid mapping of CF, and the conventions `proj` and
-//! `spatial` of GeoZarr. Does no I/O.
+//! The georeference of an array, as attributes of the Zarr view: the grid mapping of CF, and the GeoZarr conventions
+//! `proj` and `spatial`. Does no I/O.
 
 use serde_json::{Map, Value, json};
 

@@ -237,11 +237,7 @@ impl ShownAxis {
 
     /// Its evenly spaced coordinates, if they are.
     pub(super) fn regular(&self) -> Option<Regular> {
-        match self.axis.as_ref()?.coordinates {
-            Coordinates::Regular(regular) => Some(regular),
-            Coordinates::Array { regular, .. } => regular,
-            Coordinates::Index | Coordinates::Dimension => None,
-        }
+        self.axis.as_ref()?.coordinates.regular()
     }
 }
 

@@ -1,11 +1,9 @@
 //! Export as a NetCDF file with the CF conventions: an array with its coordinates, or the arrays of a group.
 //!
-//! ```text
-//! missing    the value that stands for null
-//! sources    which arrays, and the cells of each that are selected
-//! variables  the variables of the file, with attributes and where their values come from
-//! mod        the file: a header, then the values of one variable after the other
-//! ```
+//! - `sources`: which arrays are exported, and the selected cells of each.
+//! - `variables`: the variables of the file, their attributes, and the source of their values.
+//! - `missing`: the value that replaces nulls.
+//! - This file writes a header, then the values of one variable after the other.
 
 mod missing;
 mod sources;
@@ -18,7 +16,6 @@ use hyperslab::schema::Layout;
 use hyperslab::{Column, Query};
 use hyperslab_formats::{NetcdfFile, NetcdfVariable};
 
-pub(super) use self::sources::parent;
 pub(super) use self::variables::text;
 use self::variables::{Cells, Values, Variable};
 use crate::args::Export;

@@ -273,7 +273,7 @@ fn attributes(metadata: &BTreeMap<String, MetaValue>) -> Vec<(String, MetaValue)
 }
 
 /// The folder of a path or URL.
-pub(in crate::export) fn parent(url: &str) -> String {
+fn parent(url: &str) -> String {
     let folder = url.trim_end_matches('/').rsplit_once('/');
     folder.map_or_else(|| ".".to_owned(), |(folder, _)| folder.to_owned())
 }
