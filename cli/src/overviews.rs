@@ -311,9 +311,11 @@ fn overview_schema(schema: &Schema, fields: &[Field], level: &Level, padded: boo
         };
         (d.domain, d.extent) = (Some(domain), Some(value(extent)?));
     }
-    schema.current_domain = None;
-    (schema.labels, schema.enumerations) = (Vec::new(), Vec::new());
+    (schema.current_domain, schema.labels) = (None, Vec::new());
     schema.attributes = fields.iter().map(|f| f.attribute.clone()).collect();
+    let attributes = &schema.attributes;
+    let is_used = |name: &str| attributes.iter().any(|a| a.enumeration.as_deref() == Some(name));
+    schema.enumerations.retain(|e| is_used(&e.name));
     Ok(schema)
 }
 
@@ -326,8 +328,8 @@ async fn store(
     place: &Place,
 ) -> Result<()> {
     let mut enumerations = Vec::new();
-    for name in fields.iter().filter_map(|f| f.attribute.enumeration.as_ref()) {
-        enumerations.push((*array.enumeration(name).await?).clone());
+    for used in &new.schema.enumerations {
+        enumerations.push((*array.enumeration(&used.name).await?).clone());
     }
     let region = new.schema.dimensions.iter().zip(level.low.iter().zip(&level.lengths));
     let region = region.map(|(d, (low, length))| {

@@ -581,3 +581,53 @@ fn overviews_of_a_raster_are_levels_that_gdal_reads() {
     let (_, error) = shell.fails("overviews r --factors 2");
     assert!(error.contains("r/l_1: it already exists"), "{error}");
 }
+
+#[test]
+#[cfg(feature = "formats")]
+fn overviews_of_an_image_are_its_levels() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(2, 4, 6)", &int16s(48)));
+    shell.ok("import in.npy a --dims z,y,x");
+    shell.ok("export a in.tif");
+    shell.ok("import in.tif image");
+    shell.ok("overviews image --factors 2");
+    let info: Value = serde_json::from_str(&shell.ok("info image --json")).unwrap();
+    let levels = info["dataset"]["levels"].as_array().unwrap();
+    let shapes: Vec<&Value> = levels.iter().map(|l| &l["shape"]).collect();
+    let n = shapes[0].as_array().unwrap().len();
+    assert_eq!(shapes[0].as_array().unwrap()[n - 2..], [4, 6]);
+    assert_eq!(shapes[1].as_array().unwrap()[n - 2..], [2, 3]);
+    let listed: Value = serde_json::from_str(&shell.ok("meta get image levels")).unwrap();
+    assert_eq!(listed[1]["name"], "l_1.tdb");
+    assert_eq!(&listed[1]["shape"], shapes[1]);
+    let axes: Value = serde_json::from_str(&shell.ok("meta get image metadata")).unwrap();
+    assert_eq!(&axes["axes"][1]["storedShape"], shapes[1]);
+    assert_eq!(shell.ok("meta get image/l_1.tdb level"), "1\n");
+    assert!(shell.ok("export image/l_1.tdb - --format csv").contains("0,0,0,4\n"));
+}
+
+#[test]
+fn overviews_keep_the_values_of_enumerations_and_leave_out_invalid_ones() {
+    let shell = Shell::new();
+    let json = r#"{"type": "dense", "dimensions": [
+            {"name": "y", "type": "int64", "domain": [0, 1], "tile": 2},
+            {"name": "x", "type": "int64", "domain": [0, 3], "tile": 4}],
+        "attributes": [{"name": "cover", "type": "uint8", "enumeration": "cover"}, {"name": "v", "type": "int16"}],
+        "enumerations": [{"name": "cover", "type": "string_utf8", "ordered": false, "values": ["sea", "ice", "land"]}]}"#;
+    shell.file("schema.json", json);
+    shell.ok("create a --schema schema.json");
+    shell.file(
+        "in.csv",
+        "y,x,cover,v\n0,0,sea,1\n0,1,land,3\n0,2,ice,5\n0,3,ice,7\n1,0,land,900\n1,1,land,2\n1,2,sea,-900\n1,3,sea,6\n",
+    );
+    shell.ok("write a in.csv --points");
+    shell.ok("meta set a __tiledb_attr.v.valid_range 0,100 --type int16");
+    shell.ok("overviews a --factors 2");
+    assert_eq!(
+        shell.ok("export a.2 - --format csv"),
+        "y,x,cover,v\n0,0,land,2\n0,1,ice,6\n"
+    );
+    assert_eq!(shell.ok("meta get a.2 __tiledb_attr.v.valid_range"), "0,100\n");
+    let (_, error) = shell.fails("overviews a --factors 4 --method mean");
+    assert!(error.contains("'cover' has values of the enumeration"), "{error}");
+}
