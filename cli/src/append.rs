@@ -18,7 +18,7 @@ use crate::import::planned::{open_files, shown};
 use crate::import::preview::{bytes_of, bytes_per_cell};
 use crate::progress::Progress;
 use crate::store::{Env, Place, seed};
-use crate::{show, signals, time_args};
+use crate::{show, signals, sizes, time_args};
 
 /// The most bytes of values along other axes that are compared.
 const COMPARED_BYTES_MAX: u64 = 64 << 20;
@@ -143,7 +143,14 @@ impl Target {
                 );
                 continue;
             }
-            if lengths.is_empty() || lengths.contains(&0) || bytes_of(next) > COMPARED_BYTES_MAX {
+            if lengths.is_empty() || lengths.contains(&0) {
+                continue;
+            }
+            if bytes_of(next) > COMPARED_BYTES_MAX {
+                show::note(format_args!(
+                    "'{name}' was not compared with the array, because it is larger than {}",
+                    sizes::show(COMPARED_BYTES_MAX)
+                ));
                 continue;
             }
             let ranges: Vec<_> = lengths.iter().map(|n| 0..*n).collect();

@@ -69,3 +69,31 @@ fn files_that_do_not_continue_the_arrays_are_refused() {
     refused("append moved.nc year", &["'lat' holds other values in the file"]);
     assert_eq!(shell.ok("export year/t2m - --format csv"), before);
 }
+
+#[test]
+fn files_without_room_for_them_are_refused() {
+    let shell = climate();
+    let plan = shell.ok("import day.nc small --dry-run --json");
+    let mut plan: serde_json::Value = serde_json::from_str(&plan).unwrap();
+    for array in plan["arrays"].as_array_mut().unwrap() {
+        let first = &mut array["schema"]["dimensions"][0];
+        if first["name"] == "time" {
+            first["domain"] = serde_json::json!([0, 7]);
+        }
+    }
+    shell.file("small.json", plan.to_string());
+    assert!(
+        shell
+            .run("import day.nc small --schema small.json", b"")
+            .status
+            .success()
+    );
+    shell.ok("append day.nc small");
+    let before = shell.ok("export small/t2m - --format csv");
+    let (_, error) = shell.fails("append day.nc small");
+    assert!(
+        error.contains("has room for 2 more cells along its first axis, and the file has 3"),
+        "{error}"
+    );
+    assert_eq!(shell.ok("export small/t2m - --format csv"), before);
+}
