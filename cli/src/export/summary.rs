@@ -57,14 +57,23 @@ async fn aggregates(job: &Job, args: &Export) -> Result<()> {
             wanted.extend(defined.then(|| (aggregate(*agg), field.name.as_str())));
         }
     }
-    let mut found = match job.is_empty() {
+    let found = match job.is_empty() {
         true => vec![None; wanted.len()],
         false => {
             let found = job.array.aggregate(&job.query, &wanted).await;
             found.with_context(|| cannot_read(job))?
         }
+    };
+    for ((aggregate, name), value) in wanted.iter().zip(&found) {
+        // Sums end at the limits of the type.
+        let is_cut = matches!(value, Some(Scalar::I64(i64::MIN | i64::MAX) | Scalar::U64(u64::MAX)));
+        ensure!(
+            *aggregate != Aggregate::Sum || !is_cut,
+            "the sum of '{}' is beyond 64 bits; use mean and count instead",
+            display_name(name)
+        );
     }
-    .into_iter();
+    let mut found = found.into_iter();
     let mut pairs = wanted.iter().zip(&mut found).peekable();
     let mut all: Vec<(&Field, Vec<Option<Value>>)> = Vec::new();
     for field in attributes {
