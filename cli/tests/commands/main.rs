@@ -15,6 +15,7 @@ mod large;
 mod looking;
 mod messages;
 mod netcdf;
+mod overviews;
 mod parquet;
 mod preview;
 mod remote;
