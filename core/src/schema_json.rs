@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::format::current_domain::CurrentDomain;
 use crate::format::enumeration::Enumeration;
 use crate::format::pipeline::Pipeline;
-use crate::format::schema::{ArrayType, Attribute, Dimension, EnumerationRef, Layout, Schema};
+use crate::format::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use read::{Entry, choice};
 
 pub use filters::parse_filters;
@@ -115,13 +115,7 @@ pub fn from_json(json: &Value) -> Result<(Schema, Vec<Enumeration>)> {
     schema.offsets_filters = pipeline("offsets_filters", &schema.offsets_filters)?;
     schema.validity_filters = pipeline("validity_filters", &schema.validity_filters)?;
     let enumerations = top.list("enumerations", fields::enumeration_from_json)?;
-    schema.enumerations = enumerations
-        .iter()
-        .map(|e| EnumerationRef {
-            name: e.name.clone(),
-            file: String::new(),
-        })
-        .collect();
+    schema.enumerations = enumerations.iter().map(Into::into).collect();
     schema.labels = top.list("labels", |e| fields::label_from_json(e, &schema))?;
     schema.current_domain = current_domain(&top, &schema)?;
     Ok((schema, enumerations))

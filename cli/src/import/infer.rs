@@ -7,8 +7,7 @@ use arrow_schema::Field as ArrowField;
 use hyperslab::arrow::{FieldType, Role};
 use hyperslab::internals::{calendar, suggest};
 use hyperslab::schema::{
-    ArrayType, Attribute, DEFAULT_LEVEL, Dimension, Enumeration, EnumerationRef, Field, Filter, Layout, Pipeline,
-    Schema,
+    ArrayType, Attribute, DEFAULT_LEVEL, Dimension, Enumeration, Field, Filter, Layout, Pipeline, Schema,
 };
 use hyperslab::{CellCount, Datatype, Scalar, ScalarRange, schema_json};
 
@@ -80,13 +79,7 @@ pub(super) fn schema(table: &mut Table, args: &Import, block: Option<&[u64]>) ->
         ArrayType::Dense
     };
     let mut schema = Schema::new(kind, dimensions, attributes);
-    schema.enumerations = enumerations
-        .iter()
-        .map(|e| EnumerationRef {
-            name: e.name.clone(),
-            file: String::new(),
-        })
-        .collect();
+    schema.enumerations = enumerations.iter().map(Into::into).collect();
     if args.sparse {
         schema.allows_duplicates = !args.unique;
         if args.tile.is_none() && schema.dimensions.len() > 1 {

@@ -13,6 +13,7 @@ use super::current_domain::CurrentDomain;
 use super::cursor::{Decoded, Reader, Writer};
 use super::dimension_label::{DimensionLabel, LABEL_BYTES_MIN};
 pub use super::domain::Dimension;
+use super::enumeration::Enumeration;
 use super::pipeline::{DEFAULT_LEVEL, Filter, Pipeline};
 use super::version::Version;
 use crate::datatype::{CellCount, Datatype};
@@ -58,8 +59,17 @@ pub struct Schema {
 pub struct EnumerationRef {
     /// The name that attributes refer to.
     pub name: String,
-    /// The name of the file.
+    /// The name of the file. Empty until the array is created.
     pub file: String,
+}
+
+impl From<&Enumeration> for EnumerationRef {
+    fn from(enumeration: &Enumeration) -> Self {
+        Self {
+            name: enumeration.name.clone(),
+            file: enumeration.file.clone(),
+        }
+    }
 }
 
 /// Dense arrays have a value in every cell of their domain. Sparse arrays store coordinates.

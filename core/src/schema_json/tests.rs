@@ -249,13 +249,7 @@ fn enumerations_labels_and_the_current_domain_round_trip() {
         ..Attribute::new("a", Datatype::Uint8, CellCount::ONE)
     };
     let mut schema = Schema::new(ArrayType::Sparse, vec![dimension(), Dimension::string("s")], vec![a]);
-    schema.enumerations = enumerations
-        .iter()
-        .map(|e| EnumerationRef {
-            name: e.name.clone(),
-            file: String::new(),
-        })
-        .collect();
+    schema.enumerations = enumerations.iter().map(Into::into).collect();
     let ranges = vec![
         ScalarRange::new(3_i64, 7_i64),
         ScalarRange {

@@ -2,9 +2,7 @@
 
 use anyhow::Result;
 use hyperslab::metadata::{Entry, MetaValue};
-use hyperslab::schema::{
-    ArrayType, Attribute, DEFAULT_LEVEL, Dimension, Enumeration, EnumerationRef, Filter, Pipeline, Schema,
-};
+use hyperslab::schema::{ArrayType, Attribute, DEFAULT_LEVEL, Dimension, Enumeration, Filter, Pipeline, Schema};
 use hyperslab::{Datatype, Scalar};
 
 use super::unpack::Unpack;
@@ -117,13 +115,7 @@ fn array(variable: &Variable, unpack: Option<&Unpack>) -> Result<NewArray> {
         .map(|f| attribute(&named(f), f, variable, unpack));
     let mut schema = Schema::new(ArrayType::Dense, dimensions(variable, &axes), attributes.collect());
     let enumerations = enumerations(variable, &named);
-    schema.enumerations = enumerations
-        .iter()
-        .map(|e| EnumerationRef {
-            name: e.name.clone(),
-            file: String::new(),
-        })
-        .collect();
+    schema.enumerations = enumerations.iter().map(Into::into).collect();
     let prefix = match variable.fields.as_slice() {
         [only] => format!("__tiledb_attr.{}.", named(only)),
         // The attributes describe all fields of a compound type.

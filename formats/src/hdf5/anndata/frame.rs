@@ -1,7 +1,7 @@
 //! The tables `obs` and `var`.
 
 use anyhow::{Context as _, Result, bail, ensure};
-use hyperslab::schema::{Attribute, Enumeration, EnumerationRef};
+use hyperslab::schema::{Attribute, Enumeration};
 use hyperslab::{CellCount, Column, Datatype};
 
 use super::file::{File, Values, integers};
@@ -78,13 +78,7 @@ impl Frame {
         let attributes = self.columns.iter().map(Field::attribute).collect();
         let mut schema = soma::schema(&[(soma::JOINID, self.rows, self.rows)], attributes);
         let enumerations: Vec<Enumeration> = self.columns.iter().filter_map(Field::enumeration).collect();
-        schema.enumerations = enumerations
-            .iter()
-            .map(|e| EnumerationRef {
-                name: e.name.clone(),
-                file: String::new(),
-            })
-            .collect();
+        schema.enumerations = enumerations.iter().map(Into::into).collect();
         let name = self
             .index_name
             .as_ref()
