@@ -80,14 +80,14 @@ pub(crate) struct Export {
     /// Stop after N rows of a table
     #[arg(long, value_name = "N", conflicts_with_all = ["count", "agg"])]
     pub(crate) limit: Option<u64>,
-    /// Write the position of each cell of a dense array as coordinate values, such as latitudes and times, or as indices
-    /// [default: values in .csv, .tsv, .json, .jsonl and .parquet, if the axes have any; index in .arrow]
+    /// Write the position of each cell of a dense array as coordinate values, such as latitudes, or as indices [default:
+    /// index in .arrow, values in other tables]
     #[arg(long, conflicts_with_all = ["count", "agg"])]
     pub(crate) coordinates: Option<Coordinates>,
     /// Color a .png with this map: viridis, magma, inferno, plasma, cividis, turbo, rdbu or gray
     #[arg(long, value_name = "NAME")]
     pub(crate) cmap: Option<String>,
-    /// Show these values at the ends of the colors of a .png, as in 0:100 [default: those of the image]
+    /// Show these values at the ends of the colors of a .png, as in 0:100 [default: the lowest and the highest value]
     #[arg(long, value_name = "LOW:HIGH", allow_hyphen_values = true)]
     pub(crate) range: Option<String>,
     /// Print the number of cells, without writing a file

@@ -16,8 +16,8 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// The axis of a dimension, of which `range` has data; `None` if it is not an integer. `factors` are those of the
-    /// overviews along this axis.
+    /// The axis of a dimension with data in `range`; `None` if it is not an integer. `factors` has a factor for each
+    /// overview.
     pub(super) fn new(dimension: &Dimension, range: &ScalarRange, factors: &[u64]) -> Option<Self> {
         let extent = dimension.extent.as_ref().and_then(Scalar::as_i128).unwrap_or(1).max(1);
         let step = factors

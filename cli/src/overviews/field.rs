@@ -61,7 +61,7 @@ fn usual(attribute: &Attribute, means: Option<&Variable>) -> Method {
 /// The attributes with one number in each cell, with the method that was asked for or the usual one.
 ///
 /// # Errors
-/// There is none, or the method does not fit one of them.
+/// The array has no such attribute, or the method does not fit one of them.
 pub(super) fn of(schema: &Schema, dataset: &Dataset, method: Option<Method>, url: &str) -> Result<Vec<Field>> {
     let one = |a: &&Attribute| {
         let plain = a.datatype.is_integer() || a.datatype.is_float() || a.datatype == Datatype::Bool;

@@ -134,7 +134,7 @@ impl Level {
         self.cells = fields.iter().map(cells).collect();
     }
 
-    /// What names the overview: `4`, or `1x4x4` if each axis was given a factor.
+    /// The part of the overview's name after the array's: `4`, or `1x4x4` if each axis was given a factor.
     pub(super) fn name(&self) -> String {
         let factors: Vec<String> = self.asked.iter().map(u64::to_string).collect();
         factors.join("x")
@@ -145,8 +145,8 @@ impl Level {
         self.methods.first().map_or(Method::Mean, |(_, method)| *method)
     }
 
-    /// The copy at `path`, as readers find it in metadata. The cells at its edges stand for fewer than `factors` cells of
-    /// the array if what it `covers` ends within them.
+    /// The entry of the overview at `path` in metadata. A cell at its edge combines fewer than `factors` cells of the array
+    /// if the range that it `covers` ends within that cell.
     pub(super) fn entry(&self, path: &str) -> Value {
         let methods = self
             .methods

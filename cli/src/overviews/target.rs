@@ -142,7 +142,7 @@ fn options() -> Result<WriteOptions> {
     })
 }
 
-/// What the array's metadata says about its values is true of the overviews too.
+/// The metadata about values, which is true of the overviews too.
 fn kept(stored: &BTreeMap<String, MetaValue>) -> Vec<Entry> {
     let about_values = |key: &str| key.starts_with("__tiledb_attr.") || matches!(key, "nodata" | "missing_value");
     let about_values = stored.iter().filter(|(key, _)| about_values(key));

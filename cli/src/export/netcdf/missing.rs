@@ -1,4 +1,4 @@
-//! The value that stands for null in a NetCDF file, which has no nulls: one that no other cell has.
+//! The value that replaces nulls in a NetCDF file, which has none. No other cell has this value.
 
 use anyhow::{Context as _, Result, ensure};
 use hyperslab::schema::Attribute;
