@@ -6,6 +6,7 @@ use hyperslab::blocking::block_on;
 use hyperslab::internals::view::selection;
 use hyperslab::metadata::{Entry, MetaValue};
 use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::view::View;
 use hyperslab::{
     Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, OpenOptions, ScalarRange, WriteOptions,
 };
@@ -236,4 +237,74 @@ fn the_cells_of_a_raster_are_selected_by_their_centres() {
     }
     let why = select("X=502000:503000").unwrap_err().to_string();
     assert!(why.contains("the values go from 500015.0 to 501485.0"), "{why}");
+}
+
+#[test]
+fn tables_have_the_values_along_axes_as_coordinates() {
+    let context = climate();
+    let view = View::of_array(&open(&context, "g/t2m"), "t2m".to_owned());
+    let read = |name: &str| block_on(view.read_file(&format!("slices/{name}"))).unwrap();
+    let of = "time=2020-01-02,lat=40:42.5,lon=-5,level=3,site=bern";
+    assert_eq!(
+        read(&format!("{of}.csv")),
+        "time,lat,lon,level,site,t2m\n2020-01-02T12:00:00.000,42.5,-5.0,3,bern,-128\n\
+         2020-01-02T12:00:00.000,40.0,-5.0,3,bern,-128\n"
+    );
+    assert_eq!(
+        read("time=@1,lat={40,45},lon=@1,level=3,site=@2+limit=1.jsonl"),
+        "{\"time\":\"2020-01-02T12:00:00.000\",\"lat\":40.0,\"lon\":-5.0,\"level\":3,\"site\":\"rome\",\"t2m\":-128}\n"
+    );
+    let indices = "time,lat,lon,level,site,t2m\n1,1,1,3,1,-128\n1,2,1,3,1,-128\n";
+    assert_eq!(read(&format!("{of}+coordinates=index.csv")), indices);
+    // Nothing has the values of these cells.
+    assert!(
+        read("time=@1,lat=@40,lon=@1,level=3,site=@2.csv")
+            .ends_with(b"\n2020-01-02T12:00:00.000,40,-5.0,3,rome,-128\n")
+    );
+    let error = block_on(view.lookup("slices/lat=@1+coordinates=index.npy"))
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("a .npy file has no coordinates; write .csv"), "{error}");
+}
+
+#[test]
+fn a_table_has_another_id_after_its_axis_changed() {
+    let context = climate();
+    let id = |name: &str| {
+        let view = View::of_array(&open(&context, "g/t2m"), "t2m".to_owned());
+        block_on(view.lookup(&format!("slices/{name}"))).unwrap().unwrap().id
+    };
+    let names = [
+        "time=@0,lat=@0,lon=@0,level=0,site=@0",
+        "time=@0,lat=@0,lon=@0,level=0,site=@0+coordinates=index",
+    ];
+    let before = names.map(|name| id(&format!("{name}.csv")));
+    let number = MetaValue::bytes(Datatype::Float64, &2_f64.to_le_bytes());
+    note(&context, "g/lon", "__tiledb_attr.lon.index.scale_factor", number);
+    let same_place = id(&format!("{}.csv", names[0]));
+    assert_eq!(same_place, before[0], "the first longitude is the same");
+    let number = MetaValue::bytes(Datatype::Float64, &7_f64.to_le_bytes());
+    note(&context, "g/lon", "__tiledb_attr.lon.index.add_offset", number);
+    assert_ne!(id(&format!("{}.csv", names[0])), before[0]);
+    assert_eq!(id(&format!("{}.csv", names[1])), before[1]);
+}
+
+#[test]
+#[cfg(feature = "arrow")]
+fn an_arrow_slice_has_values_if_asked() {
+    let context = climate();
+    let view = View::of_array(&open(&context, "g/t2m"), "t2m".to_owned());
+    let of = "lat=@0:2,lon=@0:2,time=@0,level=0,site=@0";
+    for (name, types) in [
+        (format!("{of}.arrow"), "uint64,uint64,uint64,uint64,uint64,int8"),
+        (
+            format!("{of}+coordinates=values.arrow"),
+            "datetime_ms,float32,float64,uint64,string_utf8,int8",
+        ),
+    ] {
+        let node = block_on(view.lookup(&format!("slices/{name}"))).unwrap().unwrap();
+        let fact = node.facts.iter().find(|(key, _)| *key == "dtype");
+        assert_eq!(fact.map(|(_, v)| v.as_str()), Some(types), "{name}");
+        assert!(block_on(view.read(&node, 0..u64::MAX)).unwrap().starts_with(b"ARROW1"));
+    }
 }

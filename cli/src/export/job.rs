@@ -11,7 +11,7 @@ use hyperslab::internals::view::selection;
 use hyperslab::schema::{Field, Layout};
 use hyperslab::{Array, Batch, Cpu, Query, Region, Window};
 
-use super::rows::{self, Axes, CellBatches};
+use super::rows::{self, CellBatches};
 use crate::args::{Export, Order};
 use crate::condition;
 use crate::errors::usage;
@@ -45,7 +45,7 @@ pub(crate) struct Job {
     /// Whether the cells of a dense array become rows, without those that fail the condition.
     rows: bool,
     /// The values that replace the coordinates of a dense array.
-    axes: Axes,
+    axes: selection::TableAxes,
     /// The most rows.
     pub(crate) limit: u64,
     /// Whether there are no cells to read.
@@ -92,7 +92,7 @@ impl Job {
                 .collect::<Vec<_>>()
         });
         let is_empty = shape.as_ref().is_some_and(|s| s.contains(&0));
-        let axes = rows::axes(args, output, &array, selected.as_ref()).await?;
+        let axes = rows::axes(args, output, &array, selected.as_ref()).await;
         let attributes = pick
             .attrs
             .clone()
@@ -113,7 +113,7 @@ impl Job {
         };
         let fields = array.fields(&names).await;
         let mut fields = fields.with_context(|| format!("cannot read {}", args.array))?;
-        rows::retype(&mut fields, &axes);
+        axes.retype(&mut fields);
         Ok(Self {
             array,
             query,

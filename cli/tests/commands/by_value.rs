@@ -1,5 +1,6 @@
 //! Boxes that are named by the values along their axes.
 
+use hyperslab::view::View;
 use hyperslab::{Array, Context, OpenOptions};
 use hyperslab_cli::put::Destination;
 use pollster::block_on;
@@ -30,6 +31,31 @@ fn exports_and_writes_select_the_same_cells() {
     assert_eq!(export("lat=:"), "lat,temp\n3,0\n2,70\n1,80\n0,3\n");
     assert_eq!(export("'lat={0,2.9}'"), "lat,temp\n0,3\n3,0\n");
     assert_eq!(export("'lat=@{3,0:2}'"), "lat,temp\n0,3\n3,0\n2,70\n");
+}
+
+#[test]
+fn slices_and_exports_have_the_same_rows() {
+    let shell = climate();
+    let context = Context::local(shell.path("climate"));
+    let array = block_on(Array::open(&context, "temp", &OpenOptions::default())).unwrap();
+    let view = View::of_array(&array, "temp".to_owned());
+    for (name, export) in [
+        ("lat=1:2.csv", "--select lat=1:2"),
+        ("'lat={0,2.9}'.tsv", "--select 'lat={0,2.9}'"),
+        ("all.json", ""),
+        ("lat=@1:3+limit=1.jsonl", "--select lat=@1:3 --limit 1"),
+        ("all+coordinates=index.csv", "--coordinates index"),
+    ] {
+        let name = name.replace('\'', "");
+        let (_, format) = name.rsplit_once('.').unwrap();
+        let slice = block_on(view.read_file(&format!("slices/{name}"))).unwrap();
+        let exported = shell.pipe(&format!("export climate/temp - --format {format} {export}"), b"");
+        assert_eq!(
+            String::from_utf8_lossy(&slice),
+            String::from_utf8_lossy(&exported),
+            "{name}"
+        );
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! ```text
 //! name   := selection {"+" option} "." extension
 //! option := "order=" ("C" | "F") | "fill=" number | "as=" type | "limit=" count | "where=" condition
-//!         | "range=" low ":" high | "cmap=" name
+//!         | "range=" low ":" high | "cmap=" name | "coordinates=" ("values" | "index")
 //! ```
 //!
 //! An option starts at a `+` before letters and `=`, outside quotes. `%2B` is a plus sign in a name. Values are
@@ -19,7 +19,7 @@ use crate::suggest;
 use crate::vfs::path::{has_valid_escapes, percent_decode};
 
 /// All options, in canonical order.
-const KEYS: [&str; 7] = ["as", "cmap", "fill", "limit", "order", "range", "where"];
+const KEYS: [&str; 8] = ["as", "cmap", "coordinates", "fill", "limit", "order", "range", "where"];
 
 /// The options in a file name, after its selection.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,6 +34,8 @@ pub(super) struct Options {
     pub(super) limit: Option<u64>,
     /// Selects cells by value.
     pub(super) condition: Option<Condition>,
+    /// Whether the coordinates of a dense array are the values along its axes.
+    pub(super) axis_values: Option<bool>,
     /// The colors of an image.
     pub(super) colors: Colors,
     /// The canonical spelling of all options; empty without options.
@@ -48,6 +50,7 @@ impl Default for Options {
             cast: None,
             limit: None,
             condition: None,
+            axis_values: None,
             colors: Colors::default(),
             text: String::new(),
         }
@@ -121,6 +124,11 @@ impl Options {
                 let condition = value.parse();
                 self.condition = Some(condition.map_err(|e| Error::invalid(format!("'{key}={value}': {e}")))?);
             }
+            "coordinates" => match value {
+                "values" => self.axis_values = Some(true),
+                "index" => self.axis_values = Some(false),
+                _ => return wrong("coordinates=values or coordinates=index"),
+            },
             "range" => self.colors.set_range(value)?,
             "cmap" => self.colors.set_map(value)?,
             _ => return Err(Error::invalid(suggest::unknown("option", key, &KEYS))),
@@ -159,6 +167,7 @@ mod tests {
             ("all+limit=-1", "write a number of cells"),
             ("all+range=5:5", "give the lowest and the highest value"),
             ("all+fill=", "write a number"),
+            ("all+coordinates=both", "write coordinates=values or coordinates=index"),
             ("all+limit=1+limit=2", "given twice"),
             ("all+where=a >", "where=a >"),
             ("all+where=a%2", "write %25"),

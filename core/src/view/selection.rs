@@ -26,6 +26,7 @@ mod by_value;
 mod coordinate;
 mod labels;
 mod lexer;
+mod table_axes;
 
 use std::borrow::Cow;
 
@@ -35,6 +36,7 @@ use axis::coordinate_text;
 pub use by_value::{by_index, read};
 pub use coordinate::selects_nothing;
 pub(super) use lexer::{positions, quote};
+pub use table_axes::TableAxes;
 
 use crate::error::{Error, Result};
 use crate::format::schema::Schema;

@@ -1,12 +1,13 @@
 //! A slice of an array in a file format: the queries that read it, and the layout of the file. Does no I/O.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use super::encode::{Colors, Conversion, Converted, Encode, Format, Frame};
+use super::encode::{Change, Colors, Conversion, Converted, Encode, Format, Frame};
 use super::fixed_layout::FixedLayout;
 use super::hash::hash;
 use super::options::Options;
-use super::selection::{Axis, Selection, shown_name};
+use super::selection::{Axis, Selection, TableAxes, shown_name};
 use super::snapshot::Snapshot;
 use super::window;
 use crate::array::Array;
@@ -37,8 +38,10 @@ pub(super) struct Slice {
     /// The shape with all axes, including single coordinates.
     full_shape: Vec<u64>,
     pub(super) frame: Frame,
-    /// The changes of fields that the options ask for.
-    conversions: Vec<Option<Conversion>>,
+    /// The changes of fields.
+    changes: Vec<Option<Change>>,
+    /// The values along axes that the file has in place of coordinates.
+    axis_bytes: Vec<u8>,
 }
 
 impl Slice {
@@ -86,7 +89,8 @@ impl Slice {
                 column_major: schema.is_dense() && options.order == Layout::ColMajor,
                 colors: options.colors,
             },
-            conversions: Vec::new(),
+            changes: Vec::new(),
+            axis_bytes: Vec::new(),
             options,
             fields,
         };
@@ -112,6 +116,11 @@ impl Slice {
                  fewer coordinates, or write .csv, .json or .arrow"
             )));
         }
+        if !self.format.lists_coordinates() && self.options.axis_values.is_some() {
+            return Err(Error::invalid(format!(
+                "a .{extension} file has no coordinates; write .csv, .json or .arrow, or leave out coordinates"
+            )));
+        }
         if self.format != Format::Png && self.options.colors != Colors::default() {
             return Err(Error::invalid(format!(
                 "a .{extension} file has no colors; write .png, or leave out cmap and range"
@@ -132,10 +141,38 @@ impl Slice {
     /// Sets the fields of the file, and converts them as the options ask.
     pub(super) fn with_fields(mut self, mut fields: Vec<Field>) -> Result<Self> {
         let (cast, fill) = (self.options.cast, self.options.fill.as_deref());
-        let conversions = fields.iter_mut().map(|f| Conversion::of(f, cast, fill));
-        self.conversions = conversions.collect::<Result<_>>()?;
+        let changes = fields
+            .iter_mut()
+            .map(|f| Ok(Conversion::of(f, cast, fill)?.map(Change::Numbers)));
+        self.changes = changes.collect::<Result<_>>()?;
         self.frame.fields = fields;
         Ok(self)
+    }
+
+    /// Whether the file has the values along axes in place of coordinates.
+    pub(super) fn shows_axis_values(&self) -> bool {
+        let asked = self.options.axis_values.unwrap_or_else(|| self.format.is_text());
+        self.is_dense() && self.format.lists_coordinates() && asked
+    }
+
+    /// Sets the values along axes. Follows [`Slice::with_fields`].
+    pub(super) fn with_axes(mut self, axes: &TableAxes) -> Self {
+        let names: Vec<&str> = self
+            .array()
+            .schema()
+            .dimensions
+            .iter()
+            .map(|d| d.name.as_str())
+            .collect();
+        self.axis_bytes = axes.bytes(&self.selection, &names);
+        for (change, field) in self.changes.iter_mut().zip(&self.frame.fields) {
+            if let Some(values) = axes.of_field(field) {
+                *change = Some(Change::Axis(Arc::clone(values)));
+            }
+        }
+        axes.retype(&mut self.frame.fields);
+        self.frame.dense &= axes.is_empty();
+        self
     }
 
     /// Sets the number of cells of a sparse result.
@@ -157,12 +194,12 @@ impl Slice {
     pub(super) fn encoder(&self) -> Result<Box<dyn Encode>> {
         let encoder = self.format.encoder(&self.frame)?;
         let left = self.options.limit;
-        if left.is_none() && self.conversions.iter().all(Option::is_none) {
+        if left.is_none() && self.changes.iter().all(Option::is_none) {
             return Ok(encoder);
         }
         Ok(Box::new(Converted {
             encoder,
-            conversions: self.conversions.clone(),
+            changes: self.changes.clone(),
             left,
         }))
     }
@@ -313,7 +350,11 @@ impl Slice {
         let text = self.selection.text(self.array().schema());
         let snapshot = self.snapshot.fingerprint.to_le_bytes();
         let parts = [text.as_bytes(), self.options.text.as_bytes()].concat();
-        hash(&[b"slice", &snapshot, &parts, self.format.extension().as_bytes()])
+        let mut hashed = vec![&b"slice"[..], &snapshot, &parts, self.format.extension().as_bytes()];
+        if !self.axis_bytes.is_empty() {
+            hashed.push(&self.axis_bytes);
+        }
+        hash(&hashed)
     }
 
     /// Approximate bytes of the cells in the store, assuming equal sizes.
@@ -353,7 +394,8 @@ impl Slice {
         let cells = self.frame.cells().unwrap_or(u64::MAX);
         let text = encoder.text_bytes_at_least();
         if text > 0 {
-            let coordinates = if self.is_dense() {
+            // Values along axes count as those of attributes.
+            let coordinates = if self.frame.dense {
                 self.coordinate_digits(cells)
             } else {
                 0

@@ -1,6 +1,10 @@
-//! Changes the values of cells before they are encoded: their type, the value of missing cells, and their number.
+//! Changes the values of cells before they are encoded: their type, the value of missing cells, coordinates, and their
+//! number.
+
+use std::sync::Arc;
 
 use super::{Encode, Runs};
+use crate::array::AxisValues;
 use crate::column::Column;
 use crate::datatype::{CellCount, Datatype, Physical};
 use crate::error::{Error, Result};
@@ -9,6 +13,24 @@ use crate::scalar::Scalar;
 use crate::view::selection::display_name;
 
 /// The change of a field's cells.
+#[derive(Debug, Clone)]
+pub(in crate::view) enum Change {
+    /// Other numbers.
+    Numbers(Conversion),
+    /// The values along an axis in place of coordinates.
+    Axis(Arc<AxisValues>),
+}
+
+impl Change {
+    fn apply(&self, column: Column) -> Result<Column> {
+        match self {
+            Self::Numbers(conversion) => Ok(conversion.apply(column)),
+            Self::Axis(values) => values.of_coordinates(&column),
+        }
+    }
+}
+
+/// The change of an attribute's numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::view) struct Conversion {
     to: Datatype,
@@ -129,19 +151,19 @@ fn cast_values(data: &[u8], from: Datatype, to: Datatype) -> Vec<u8> {
 pub(in crate::view) struct Converted {
     pub(in crate::view) encoder: Box<dyn Encode>,
     /// The change of each field.
-    pub(in crate::view) conversions: Vec<Option<Conversion>>,
+    pub(in crate::view) changes: Vec<Option<Change>>,
     /// The number of cells that may follow; `None` for any number.
     pub(in crate::view) left: Option<u64>,
 }
 
 impl Converted {
-    fn convert(&self, columns: Vec<Column>) -> Vec<Column> {
+    fn convert(&self, columns: Vec<Column>) -> Result<Vec<Column>> {
         let all = columns
             .into_iter()
-            .zip(self.conversions.iter().chain(std::iter::repeat(&None)));
-        all.map(|(column, conversion)| match conversion {
-            Some(conversion) => conversion.apply(column),
-            None => column,
+            .zip(self.changes.iter().chain(std::iter::repeat(&None)));
+        all.map(|(column, change)| match change {
+            Some(change) => change.apply(column),
+            None => Ok(column),
         })
         .collect()
     }
@@ -165,7 +187,7 @@ impl Encode for Converted {
                 drop(column.split_off(taken));
             }
         }
-        let columns = self.convert(columns);
+        let columns = self.convert(columns)?;
         self.encoder.cells(columns)
     }
 
@@ -198,8 +220,8 @@ impl Encode for Converted {
     }
 
     fn run(&mut self, parts: Vec<Vec<Column>>) -> Result<Vec<u8>> {
-        let parts = parts.into_iter().map(|columns| self.convert(columns)).collect();
-        self.encoder.run(parts)
+        let parts: Result<_> = parts.into_iter().map(|columns| self.convert(columns)).collect();
+        self.encoder.run(parts?)
     }
 
     fn trailer_bytes(&self, runs: u64) -> u64 {

@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::escape;
 use crate::format::field::Field;
 pub use colors::{Color, Colors};
-pub(super) use converted::{Conversion, Converted};
+pub(super) use converted::{Change, Conversion, Converted};
 pub use formats::Format;
 
 /// The fields and the shape of a file. The shape is in row-major order; a sparse result has one axis, the number of

@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError};
 
 use super::{View, chunks, coordinates, facts};
 use crate::array::{Array, Fragment};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::enumeration::Enumeration;
 use crate::schema_json;
 use crate::view::chunk::ZarrChunk;
@@ -12,6 +12,7 @@ use crate::view::encode::Format;
 use crate::view::hash::hash;
 use crate::view::members::Member;
 use crate::view::node::{Content, Node, NodeKind};
+use crate::view::selection::TableAxes;
 use crate::view::slice::Slice;
 use crate::view::snapshot::Snapshot;
 use crate::view::tiles::Tiles;
@@ -137,6 +138,18 @@ impl View {
         if slice.format.lists_coordinates() {
             let fields = slice.array().fields(&slice.fields).await?;
             slice = slice.with_fields(fields)?;
+            if slice.shows_axis_values() {
+                let mut axes = TableAxes::of(slice.array(), &slice.selection).await;
+                // A failed request may succeed later, and then the file would have other contents.
+                let failed = axes
+                    .unused
+                    .iter()
+                    .position(|(_, error)| matches!(error, Error::Io { .. }));
+                if let Some(failed) = failed {
+                    return Err(axes.unused.swap_remove(failed).1);
+                }
+                slice = slice.with_axes(&axes);
+            }
         }
         let layout = slice.fixed_layout()?;
         let slice = Arc::new(slice);

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
+use super::{Selection, TableAxes};
 use crate::array::{Array, AxisValues};
 use crate::calendar::TimeUnit;
 use crate::column::Column;
@@ -100,6 +101,37 @@ impl Array {
         // The array is the root of its store, so its neighbours are in other stores.
         let found = self.context().vfs.neighbour(name)?;
         Ok(found.map(|(store, path)| (Context::new(store).with_cpu(self.context().cpu), path)))
+    }
+}
+
+impl TableAxes {
+    /// The values along the axes of a selection of a dense array. An axis whose values cannot be read or do not cover
+    /// the selection keeps its indices; [`TableAxes::unused`] says why.
+    pub async fn of(array: &Array, selection: &Selection) -> Self {
+        let mut found = Self::default();
+        for (d, (dimension, axis)) in array.schema().dimensions.iter().zip(&selection.axes).enumerate() {
+            // Dates along a dimension are values already.
+            if dimension.datatype.is_datetime() {
+                continue;
+            }
+            let name = dimension.name.clone();
+            let ends = axis.range.as_ref().and_then(|r| r.lo.as_i128().zip(r.hi.as_i128()));
+            match array.axis_values(d).await {
+                Ok(None) => {}
+                Ok(Some(values)) => {
+                    let last = values.first + values.values.len() as i128;
+                    if ends.is_some_and(|(lo, hi)| values.first <= lo && hi < last) {
+                        found.used.push((name, values));
+                    } else {
+                        found
+                            .unused
+                            .push((name, Error::invalid("they do not cover the selection")));
+                    }
+                }
+                Err(error) => found.unused.push((name, error)),
+            }
+        }
+        found
     }
 }
 
