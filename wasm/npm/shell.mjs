@@ -24,6 +24,11 @@ write("LICENSES.txt", notices.join("\n\n"));
 // Minifies, because pages load these files, mostly without a bundler. Users see the names of classes.
 const names = readdirSync(dist).filter((name) => name.endsWith(".js") && name !== "core.js" && name !== "inline.js");
 for (const name of [...names, "core.js"]) write(name, await minified(`${read(name)}`));
+// One module for `hyperslab/deck`, which shares the rest of the package with the other entry points.
+const above = { name: "above", setup: ({ onResolve }) => onResolve({ filter: /^\.\.\// }, ({ path }) => ({ path, external: true })) };
+const layers = await build({ entryPoints: [join(dist, "deck/index.js")], bundle: true, write: false, format: "esm", target: "es2022", packages: "external", plugins: [above] });
+for (const name of readdirSync(join(dist, "deck")).filter((name) => name.endsWith(".js"))) rmSync(join(dist, "deck", name));
+write("deck/index.js", await minified(layers.outputFiles[0].text));
 
 /** A module of dist with the libraries that it imports. */
 async function withLibrary(name) {

@@ -25,9 +25,9 @@ test("the package has its code, README and licences, and nothing else", () => {
   const packed = execFileSync("npm", ["pack", "--dry-run", "--json", "--silent"], { cwd: here, encoding: "utf8" });
   const names = JSON.parse(packed)[0].files.map((file) => file.path);
   const outside = names.filter((name) => !name.startsWith("dist/"));
-  assert.deepEqual(outside.sort(), ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "inline/package.json", "package.json", "pool/package.json", "worker/package.json", "zip/package.json"]);
+  assert.deepEqual(outside.sort(), ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "deck/package.json", "inline/package.json", "package.json", "pool/package.json", "worker/package.json", "zip/package.json"]);
   const files = ["core", "write", "view", "codecs", "more", "describe"].flatMap((part) => [`${part}.wasm`, `${part}-baseline.wasm`]);
-  for (const name of ["index.js", "inline.js", "node.cjs", "node.d.cts", "index.d.ts", "node.js", "pool.js", "worker.js", "zip.js", "zip.cjs", "LICENSES.txt", ...files]) assert.ok(names.includes(`dist/${name}`), name);
+  for (const name of ["index.js", "inline.js", "node.cjs", "node.d.cts", "index.d.ts", "node.js", "pool.js", "worker.js", "zip.js", "zip.cjs", "deck/index.js", "deck/index.d.ts", "LICENSES.txt", ...files]) assert.ok(names.includes(`dist/${name}`), name);
   assert.ok(names.every((name) => /\.(js|cjs|d\.ts|d\.cts|wasm)$|LICENSES/.test(name) || outside.includes(name)), names.join(" "));
 });
 
@@ -125,16 +125,18 @@ test("the package stays small", async () => {
   const modules = (await readdir(dist)).filter((n) => n.endsWith(".js") && !/^(node|disk|files|pool-node|worker-node|inline)\.js$/.test(n));
   const pool = modules.filter((n) => /^(pool|script|spawn|worker|messages)\.js$/.test(n));
   const seldom = ["arrow.js", "zip.js"];
+  const layers = await zipped(["deck/index.js"]);
   const [arrow, zip] = await Promise.all(seldom.map(async (name) => zipped([name])));
   const [core, write, view, codecs, extra, meaning] = await Promise.all(["core", "write", "view", "codecs", "more", "describe"].map((part) => brotli(`${part}.wasm`)));
   const [shell, more] = [await zipped(modules.filter((n) => ![...pool, ...seldom].includes(n))), await zipped(pool)];
-  console.log(`# brotli: core ${core}, write ${write}, view ${view}, codecs ${codecs}, more ${extra}, describe ${meaning}; gzip: shell ${shell}, pool ${more}, arrow ${arrow}, zip ${zip}`);
+  console.log(`# brotli: core ${core}, write ${write}, view ${view}, codecs ${codecs}, more ${extra}, describe ${meaning}; gzip: shell ${shell}, pool ${more}, arrow ${arrow}, zip ${zip}, deck ${layers}`);
   assert.ok(core <= 467_000, `${core} bytes of wasm to read`);
   assert.ok(core + write + view + codecs + extra + meaning <= 1_248_000, `${core + write + view + codecs + extra + meaning} bytes of wasm`);
   const baseline = await brotli("core-baseline.wasm");
   assert.ok(baseline <= 1.05 * core, `${baseline} bytes of wasm to read without SIMD`);
   assert.ok(shell <= 38_100, `${shell} bytes of JavaScript`);
   assert.ok(arrow <= 5_400 && zip <= 8_200, `${arrow} bytes of JavaScript for Arrow, ${zip} for zip files`);
+  assert.ok(layers <= 20_000, `${layers} bytes of JavaScript for deck.gl`);
   assert.ok(pool.length === 5 && more <= 4_700, `${more} bytes of JavaScript for ${pool}`);
 });
 

@@ -1,0 +1,62 @@
+// Looks up values in tiles that have come.
+import type { PickedCell } from "./array-props.js";
+import type { Coordinate } from "./coordinates.js";
+import { isMissing, storedAt, type Missing } from "./missing.js";
+import { intersection, type Rect } from "./place.js";
+import type { Pyramid, Tile } from "./pyramid.js";
+import type { Decode } from "./shading.js";
+import type { Held } from "./tiles.js";
+
+const SAMPLE_MAX = 65_536;
+
+/** The column and row, in a tile, of a position in cells of the finest level. */
+function cellOf({ columns, rows, outer }: Tile, column: number, row: number): [number, number] {
+  const index = (position: number, low: number, high: number, count: number) => Math.min(count - 1, Math.max(0, Math.floor(((position - low) / (high - low)) * count)));
+  return [index(column, outer.x0, outer.x1, columns[1] - columns[0]), index(row, outer.y0, outer.y1, rows[1] - rows[0])];
+}
+
+/** The cell at a position, from the finest of the tiles that have come. `undefined` outside the array. */
+export function cellAt(pyramid: Pyramid, [column, row]: readonly [number, number], loaded: readonly Held[], missing: readonly Missing[], decode: Decode | undefined, at: Readonly<Record<string, Coordinate>>): PickedCell | undefined {
+  const { extent: { x1, y1 } } = pyramid;
+  if (!(column >= 0 && row >= 0 && column < x1 && row < y1)) return undefined;
+  const position: [number, number] = [Math.floor(column), Math.floor(row)];
+  const holds = ({ tile: { rect } }: Held) => column >= rect.x0 && column < rect.x1 && row >= rect.y0 && row < rect.y1;
+  const area = ({ tile: { level } }: Held) => level.x.factor * (level.y?.factor ?? 1);
+  const finest = loaded.filter(holds).sort((a, b) => area(a) - area(b))[0];
+  const factors: [number, number] = finest ? [finest.tile.level.x.factor, finest.tile.level.y?.factor ?? 1] : [1, 1];
+  const values = finest?.planes?.map((cells, plane) => {
+    const value = storedAt(cells, ...cellOf(finest.tile, position[0] + 0.5, position[1] + 0.5));
+    return isMissing(value, missing[plane] ?? new Set()) ? null : value;
+  }) ?? [];
+  const value = values[0];
+  const decoded = value === null || value === undefined ? value : Number(value) * (decode?.scale ?? 1) + (decode?.offset ?? 0);
+  return { coordinates: { ...pyramid.fixed(at), ...pyramid.coordinates(...position) }, position, value, decoded, values, factors, factor: Math.max(...factors) };
+}
+
+/** Values of tiles in the visible parts, evenly spread, one list for each plane. */
+export function sampleOf(shown: readonly Held[], seen: readonly Rect[], missing: readonly Missing[], decode: Decode | undefined): Float64Array[] {
+  const { scale = 1, offset = 0 } = decode ?? {};
+  const boxes = shown.flatMap((held) => seen.flatMap((part) => {
+    const rect = intersection(held.tile.rect, part);
+    if (!rect) return [];
+    const [c0, r0] = cellOf(held.tile, rect.x0, rect.y0);
+    const [c1, r1] = cellOf(held.tile, rect.x1, rect.y1);
+    return [{ held, c0, r0, c1, r1 }];
+  }));
+  const total = boxes.reduce((sum, { c0, r0, c1, r1 }) => sum + (c1 - c0 + 1) * (r1 - r0 + 1), 0);
+  const step = Math.max(1, Math.ceil(Math.sqrt(total / SAMPLE_MAX)));
+  const planes = shown[0]?.planes?.length ?? 0;
+  return Array.from({ length: planes }, (_, plane) => {
+    const found: number[] = [];
+    for (const { held, c0, r0, c1, r1 } of boxes) {
+      const cells = held.planes?.[plane];
+      for (let row = r0; cells && row <= r1; row += step) {
+        for (let column = c0; column <= c1; column += step) {
+          const value = storedAt(cells, column, row);
+          if (value !== null && !isMissing(value, missing[plane] ?? new Set())) found.push(Number(value) * scale + offset);
+        }
+      }
+    }
+    return Float64Array.from(found.slice(0, SAMPLE_MAX));
+  });
+}
