@@ -8,6 +8,7 @@ import { arrayOf } from "../values.js";
 import type { ArrayLayerOwnProps, ArrayLayerProps, ArrayPickingInfo, DrawnView, PickedCell } from "./array-props.js";
 import { CellsLayer } from "./cells-layer.js";
 import type { Coordinate } from "./coordinates.js";
+import { identityOf, json } from "./names.js";
 import { missingOf, type Missing } from "./missing.js";
 import { cellAt, sampleOf } from "./look.js";
 import { IDENTITY, intersection, inverse, toWorld, uncovered, type Place, type Rect } from "./place.js";
@@ -24,7 +25,7 @@ const TILES_MAX = 4096;
 /** What the layer keeps from one set of props to the next. */
 type State = {
   tiles: Tiles;
-  pyramid?: Pyramid;
+  pyramid?: Pyramid | undefined;
   planes: readonly Plane[];
   missing: readonly Missing[];
   /** Identifies what the tiles hold: arrays, planes and `at`. */
@@ -32,7 +33,7 @@ type State = {
   /** The state that was shown before, until the tiles of the new one have come. */
   before?: string;
   /** Identify the pyramid, the missing values and the colours. */
-  pyramidName?: string;
+  pyramidName?: string | undefined;
   missingName?: string;
   colorsName?: string;
   place: Place;
@@ -75,21 +76,6 @@ const defaultProps: DefaultProps<ArrayLayerProps> = {
   onData: { type: "function", value: null, optional: true } as never,
 };
 
-const identities = new WeakMap<TileArray, number>();
-let identity = 0;
-
-/** A number for a snapshot of an array. */
-function identityOf(array: TileArray): number {
-  const known = identities.get(array) ?? (identity += 1);
-  identities.set(array, known);
-  return known;
-}
-
-/** A value as JSON, with bigints as text. */
-function json(value: unknown): string {
-  return JSON.stringify(value, (_, item: unknown) => (typeof item === "bigint" ? `${item}n` : item));
-}
-
 /**
  * A deck.gl layer that draws the plane of two axes of a dense array, as tiles of the level that suits the view. Values
  * are coloured by the GPU: a change of `range`, `colormap`, `scale` or `decode` reads and uploads nothing. Tiles that
@@ -130,10 +116,14 @@ export class ArrayLayer extends CompositeLayer<Required<ArrayLayerOwnProps>> {
 
   /** @internal */
   override updateState({ changeFlags }: UpdateParameters<this>): void {
+    const { viewport } = this.context;
     try {
-      if (changeFlags.propsOrDataChanged || !this.state.pyramid) this.resolve();
-      if (this.state.pyramid) this.look();
+      if (changeFlags.propsOrDataChanged || this.state.shown === "") this.resolve();
+      // Until the page has been laid out, the view has no size.
+      if (this.state.pyramid && viewport.width > 1 && viewport.height > 1) this.look();
     } catch (error) {
+      // Props that do not fit the array are told once, and draw nothing.
+      Object.assign(this.state, { pyramid: undefined, pyramidName: undefined, shown: "wrong props" });
       this.fail(error);
     }
   }
@@ -238,11 +228,11 @@ export class ArrayLayer extends CompositeLayer<Required<ArrayLayerOwnProps>> {
   private look(): void {
     const { state, props } = this;
     const { pyramid, inverted, place, tiles } = state;
-    const { viewport, device } = this.context;
+    const { viewport } = this.context;
     if (!pyramid || !inverted) return;
     state.turns = turnsOf(viewport, place, inverted, pyramid.extent);
     state.seen = seenOf(viewport, inverted, state.turns);
-    const perPixel = cellsPerPixel(viewport, inverted, device.canvasContext?.cssToDeviceRatio() ?? 1);
+    const perPixel = cellsPerPixel(viewport, inverted, this.pixelRatio());
     const candidates = pyramid.from(...perPixel);
     const most = (props.cacheBytes ?? CACHE_BYTES) / this.bytesPerCell();
     const drawn = candidates.map((level) => [level, this.tilesOf(level, most)] as const).find(([, found]) => found);
@@ -256,6 +246,12 @@ export class ArrayLayer extends CompositeLayer<Required<ArrayLayerOwnProps>> {
     tiles.want([...coarse, ...state.inView], this.stale(), props.cacheBytes ?? CACHE_BYTES);
     const cells = [perPixel[0] / level.x.factor, perPixel[1] / (level.y?.factor ?? 1)] as const;
     this.tell({ level: level.index, factors: [level.x.factor, level.y?.factor ?? 1], cellsPerPixel: cells, tooMany: !drawn });
+  }
+
+  /** Pixels of the screen in one of the page. The canvas itself has its size only later. */
+  private pixelRatio(): number {
+    const used = (this.context.deck?.props as { useDevicePixels?: boolean | number } | undefined)?.useDevicePixels ?? true;
+    return typeof used === "number" ? used : used ? globalThis.devicePixelRatio || 1 : 1;
   }
 
   /** The tiles of a level that are in view. `undefined` if they have more than `most` cells. */

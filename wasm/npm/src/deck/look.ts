@@ -8,6 +8,8 @@ import type { Decode } from "./shading.js";
 import type { Held } from "./tiles.js";
 
 const SAMPLE_MAX = 65_536;
+/** Cells whose edge only touches the view are not in it. */
+const EDGE = 1e-6;
 
 /** The column and row, in a tile, of a position in cells of the finest level. */
 function cellOf({ columns, rows, outer }: Tile, column: number, row: number): [number, number] {
@@ -40,7 +42,7 @@ export function sampleOf(shown: readonly Held[], seen: readonly Rect[], missing:
     const rect = intersection(held.tile.rect, part);
     if (!rect) return [];
     const [c0, r0] = cellOf(held.tile, rect.x0, rect.y0);
-    const [c1, r1] = cellOf(held.tile, rect.x1, rect.y1);
+    const [c1, r1] = cellOf(held.tile, rect.x1 - EDGE, rect.y1 - EDGE);
     return [{ held, c0, r0, c1, r1 }];
   }));
   const total = boxes.reduce((sum, { c0, r0, c1, r1 }) => sum + (c1 - c0 + 1) * (r1 - r0 + 1), 0);
