@@ -77,6 +77,9 @@ pub(crate) enum Output {
     /// NetCDF.
     #[cfg(feature = "formats")]
     NetCdf,
+    /// NIfTI, compressed if the name of the file ends in `.gz`.
+    #[cfg(feature = "formats")]
+    Nifti,
     /// LAS.
     #[cfg(feature = "formats")]
     Las,
@@ -95,7 +98,7 @@ impl Output {
             #[cfg(feature = "formats")]
             Self::Las | Self::Laz => SliceFormat::Arrow,
             #[cfg(feature = "formats")]
-            Self::Tiff | Self::NetCdf => SliceFormat::Npy,
+            Self::Tiff | Self::NetCdf | Self::Nifti => SliceFormat::Npy,
         }
     }
 
@@ -106,7 +109,7 @@ impl Output {
             Self::Parquet => true,
             Self::Zarr => false,
             #[cfg(feature = "formats")]
-            Self::Tiff | Self::NetCdf | Self::Las | Self::Laz => false,
+            Self::Tiff | Self::NetCdf | Self::Nifti | Self::Las | Self::Laz => false,
         }
     }
 
@@ -120,6 +123,8 @@ impl Output {
             Self::Tiff => "tif",
             #[cfg(feature = "formats")]
             Self::NetCdf => "nc",
+            #[cfg(feature = "formats")]
+            Self::Nifti => "nii",
             #[cfg(feature = "formats")]
             Self::Las => "las",
             #[cfg(feature = "formats")]
@@ -137,6 +142,8 @@ impl Output {
             #[cfg(feature = "formats")]
             Self::NetCdf => &["netcdf", "cdf"],
             #[cfg(feature = "formats")]
+            Self::Nifti => &["nifti"],
+            #[cfg(feature = "formats")]
             Self::Las | Self::Laz => &[],
         }
     }
@@ -148,7 +155,7 @@ impl ValueEnum for Output {
             let slices = SliceFormat::ALL.iter().copied().map(Output::Slice);
             let all = slices.chain([Output::Parquet, Output::Zarr]);
             #[cfg(feature = "formats")]
-            let all = all.chain([Output::Tiff, Output::NetCdf, Output::Las, Output::Laz]);
+            let all = all.chain([Output::Tiff, Output::NetCdf, Output::Nifti, Output::Las, Output::Laz]);
             all.collect()
         });
         &ALL
@@ -232,7 +239,7 @@ impl Format for Output {
             "export a Parquet file and convert it, for example with DuckDB or pandas",
         ),
         (
-            &["nc4", "h5", "hdf5", "nii"],
+            &["nc4", "h5", "hdf5"],
             "export an .nc or .npy and convert it, for example with xarray or numpy",
         ),
     ];

@@ -48,6 +48,8 @@ pub use guard::guarded;
 pub use joined::{check_next, open_along};
 #[cfg(feature = "netcdf")]
 pub use netcdf::{NetcdfFile, NetcdfVariable};
+#[cfg(feature = "nifti")]
+pub use nifti::{NiftiVolume, big_endian};
 pub use plan::{Length, NewArray, NewGroup, Plan};
 #[cfg(feature = "tiff")]
 pub use tiff::{RasterInfo, RasterWriter};

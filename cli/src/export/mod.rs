@@ -15,6 +15,8 @@ mod points;
 mod raster;
 mod rows;
 mod summary;
+#[cfg(feature = "formats")]
+mod volume;
 mod zarr;
 
 use std::io::{self, IsTerminal as _};
@@ -64,6 +66,8 @@ pub(crate) async fn export(env: &Env, args: &Export) -> Result<()> {
         Output::Las | Output::Laz => points::export(&job().await?, args, format == Output::Laz).await,
         #[cfg(feature = "formats")]
         Output::NetCdf => netcdf::export(env, args).await,
+        #[cfg(feature = "formats")]
+        Output::Nifti => volume::export(env, args).await,
         Output::Zarr => zarr::export(env, args).await,
         Output::Parquet | Output::Slice(Format::Arrow) => arrow::export(&job().await?, args, format).await,
         Output::Slice(format) => encoded::export(&job().await?, format, args).await,

@@ -23,7 +23,7 @@ use crate::store::{Env, Place};
 
 /// Writes the array, or the first level of a group of GDAL.
 pub(super) async fn export(env: &Env, args: &Export) -> Result<()> {
-    let (args, job) = opened(env, args, Output::Tiff).await?;
+    let (args, job) = opened(env, args, Output::Tiff, "l_0").await?;
     let metadata = job.array.metadata().await?;
     let (args, job) = match true_size(&args, &job, &metadata) {
         Some(args) => {
@@ -35,14 +35,14 @@ pub(super) async fn export(env: &Env, args: &Export) -> Result<()> {
     write(&job, &args, &metadata).await
 }
 
-/// Opens the array, or `l_0` of a group.
-pub(super) async fn opened(env: &Env, args: &Export, output: Output) -> Result<(Export, Job)> {
+/// Opens the array, or the array `finest` of a group.
+pub(super) async fn opened(env: &Env, args: &Export, output: Output, finest: &str) -> Result<(Export, Job)> {
     let error = match Job::new(env, args, output).await {
         Ok(job) => return Ok((args.clone(), job)),
         Err(error) => error,
     };
     let mut below = args.clone();
-    below.array = format!("{}/l_0", args.array.trim_end_matches('/'));
+    below.array = format!("{}/{finest}", args.array.trim_end_matches('/'));
     match Job::new(env, &below, output).await {
         Ok(job) => Ok((below, job)),
         // The group has a raster, so the error is about it.

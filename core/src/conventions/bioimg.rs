@@ -51,6 +51,9 @@ pub(super) fn image(scope: &Scope<'_>, path: &str, group: &Object) -> Dataset {
     for attribute in &array.schema.attributes {
         let mut variable = parts::variable(&finest.path, *array, attribute);
         variable.axes.clone_from(axes);
+        // Imports of NIfTI note the scale as those of NetCDF do.
+        let number = |key: &str| finest.object.number(&format!("__tiledb_attr.{}.{key}", attribute.name));
+        variable.packing = value::packing(number("scale_factor"), number("add_offset"));
         dataset.variables.push(variable);
     }
     dataset.channels = channels(scope, path, group, &metadata, axes, &dataset);

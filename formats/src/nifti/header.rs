@@ -123,7 +123,7 @@ impl Header {
             samples,
             data_at: data_at as u64,
             packing: packs.then_some([slope, intercept]),
-            affine: affine(&fields)?,
+            affine: affine(raw)?,
             units: fields.bits(if two { 500 } else { 123 }, if two { 4 } else { 1 })? as u8,
             range: (low < high).then_some([low, high]),
             raw: raw.get(..bytes).context("the header is cut off")?.to_vec(),
@@ -179,54 +179,130 @@ fn datatype(code: i64) -> Result<(Datatype, u64)> {
     })
 }
 
-/// The standard's method 3, else 2, else 1.
-fn affine(fields: &Fields<'_>) -> Result<[f64; 16]> {
+/// The code of voxels of this type with this many numbers.
+pub(super) fn code(of: Datatype, samples: u64) -> Option<u64> {
+    let codes = [2, 4, 8, 16, 64, 128, 256, 512, 768, 1024, 1280, 2304];
+    codes
+        .into_iter()
+        .find(|code| datatype(*code).ok() == Some((of, samples)))
+        .map(|code| code as u64)
+}
+
+/// The code of a unit, and by which lengths in this unit are multiplied.
+pub(super) fn unit_code(unit: &str) -> Option<(u8, f64)> {
+    Some(match unit {
+        "m" | "metre" | "meter" => (1, 1.0),
+        "mm" | "millimeter" | "millimetre" => (2, 1.0),
+        "cm" => (2, 10.0),
+        "µm" | "μm" | "um" | "micrometer" | "micrometre" => (3, 1.0),
+        "nm" | "nanometer" | "nanometre" => (3, 1e-3),
+        "s" | "second" => (8, 1.0),
+        "ms" | "millisecond" => (16, 1.0),
+        "µs" | "μs" | "us" | "microsecond" => (24, 1.0),
+        _ => return None,
+    })
+}
+
+/// From voxel x, y, z to a place: three rows.
+pub(super) type Map = [[f64; 4]; 3];
+
+impl<'a> Fields<'a> {
+    fn of(raw: &'a [u8]) -> Self {
+        let size = raw.first_chunk::<4>().copied().unwrap_or_default();
+        let big_endian = matches!(u32::from_be_bytes(size), 348 | 540);
+        let two = raw.len() >= 540 && [u32::from_le_bytes(size), u32::from_be_bytes(size)].contains(&540);
+        Self { raw, big_endian, two }
+    }
+}
+
+impl Header {
+    /// The distance of voxels along an axis, from 1, as it is in the file.
+    pub(super) fn signed_step(&self, axis: usize) -> Result<f64> {
+        Fields::of(&self.raw).float(76, 104, axis)
+    }
+
+    /// The time of the first volume.
+    pub(super) fn delay(&self) -> Result<f64> {
+        Fields::of(&self.raw).float(136, 216, 0)
+    }
+}
+
+/// The map of the standard's method 3, if the header has it.
+pub(super) fn srow(raw: &[u8]) -> Result<Option<Map>> {
+    let fields = Fields::of(raw);
+    if fields.integer(254, 348, 4)? <= 0 {
+        return Ok(None);
+    }
+    let mut map = Map::default();
+    for (place, value) in map.iter_mut().flatten().enumerate() {
+        *value = fields.float(280, 400, place)?;
+    }
+    Ok(Some(map))
+}
+
+/// The map of the standard's method 2, if the header has it.
+pub(super) fn quaternion(raw: &[u8]) -> Result<Option<Map>> {
+    let fields = Fields::of(raw);
+    if fields.integer(252, 344, 4)? <= 0 {
+        return Ok(None);
+    }
+    let part = |n: usize| fields.float(256, 352, n);
+    let (b, c, d) = (part(0)?, part(1)?, part(2)?);
+    let squares = b * b + c * c + d * d;
+    // As the library of the standard does: the header may have rounded a half turn.
+    let (a, by) = if 1.0 - squares < 1e-7 {
+        (0.0, squares.sqrt().recip())
+    } else {
+        ((1.0 - squares).sqrt(), 1.0)
+    };
+    let (b, c, d) = (b * by, c * by, d * by);
+    let rotation = [
+        [
+            a * a + b * b - c * c - d * d,
+            2.0 * (b * c - a * d),
+            2.0 * (b * d + a * c),
+        ],
+        [
+            2.0 * (b * c + a * d),
+            a * a + c * c - b * b - d * d,
+            2.0 * (c * d - a * b),
+        ],
+        [
+            2.0 * (b * d - a * c),
+            2.0 * (c * d + a * b),
+            a * a + d * d - b * b - c * c,
+        ],
+    ];
     let step = |axis: usize| fields.float(76, 104, axis);
+    let mirror = if step(0)? < 0.0 { -1.0 } else { 1.0 };
+    let sizes = [step(1)?, step(2)?, step(3)? * mirror];
+    let mut map = Map::default();
+    for ((row, turned), at) in map.iter_mut().zip(rotation).zip(0..) {
+        for (axis, size) in sizes.iter().enumerate() {
+            row[axis] = turned[axis] * size;
+        }
+        row[3] = fields.float(268, 376, at)?;
+    }
+    Ok(Some(map))
+}
+
+/// The standard's method 3, else 2, else 1.
+fn affine(raw: &[u8]) -> Result<[f64; 16]> {
+    let map = match srow(raw)? {
+        Some(map) => Some(map),
+        None => quaternion(raw)?,
+    };
     let mut affine = [0.0; 16];
     affine[15] = 1.0;
-    if fields.integer(254, 348, 4)? > 0 {
-        for (place, value) in affine.iter_mut().take(12).enumerate() {
-            *value = fields.float(280, 400, place)?;
-        }
-    } else if fields.integer(252, 344, 4)? > 0 {
-        let quaternion = |n: usize| fields.float(256, 352, n);
-        let (b, c, d) = (quaternion(0)?, quaternion(1)?, quaternion(2)?);
-        let squares = b * b + c * c + d * d;
-        // As the library of the standard does: the header may have rounded a half turn.
-        let (a, by) = if 1.0 - squares < 1e-7 {
-            (0.0, squares.sqrt().recip())
-        } else {
-            ((1.0 - squares).sqrt(), 1.0)
-        };
-        let (b, c, d) = (b * by, c * by, d * by);
-        let rotation = [
-            [
-                a * a + b * b - c * c - d * d,
-                2.0 * (b * c - a * d),
-                2.0 * (b * d + a * c),
-            ],
-            [
-                2.0 * (b * c + a * d),
-                a * a + c * c - b * b - d * d,
-                2.0 * (c * d - a * b),
-            ],
-            [
-                2.0 * (b * d - a * c),
-                2.0 * (c * d + a * b),
-                a * a + d * d - b * b - c * c,
-            ],
-        ];
-        let mirror = if step(0)? < 0.0 { -1.0 } else { 1.0 };
-        let sizes = [step(1)?, step(2)?, step(3)? * mirror];
-        for (row, turned) in rotation.iter().enumerate() {
-            for (column, value) in turned.iter().enumerate() {
-                affine[row * 4 + column] = value * sizes[column];
+    match map {
+        Some(map) => affine
+            .iter_mut()
+            .zip(map.iter().flatten())
+            .for_each(|(a, value)| *a = *value),
+        None => {
+            for axis in 0..3 {
+                affine[axis * 5] = Fields::of(raw).float(76, 104, axis + 1)?;
             }
-            affine[row * 4 + 3] = fields.float(268, 376, row)?;
-        }
-    } else {
-        for axis in 0..3 {
-            affine[axis * 5] = step(axis + 1)?;
         }
     }
     Ok(affine)

@@ -5,6 +5,7 @@
 mod header;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek as _, SeekFrom};
@@ -18,6 +19,7 @@ use hyperslab::schema::{ArrayType, Attribute, Filter, Pipeline, Schema};
 use hyperslab::{CellCount, Column, Datatype, Scalar};
 
 use self::header::{BYTES_MAX, Header};
+pub use self::write::{NiftiVolume, big_endian};
 use crate::bioimg::{self, Channel, INTENSITY, Meaning};
 use crate::meta::{entry, float, text};
 use crate::{Length, NewArray, NewGroup, Options, Plan, Source};

@@ -172,7 +172,7 @@ fn lengthen(sources: &mut [Source]) {
 
 /// An array, and the arrays in its folder that hold its coordinates.
 async fn array(env: &Env, args: &Export) -> Result<Found> {
-    let (args, job) = raster::opened(env, args, Output::NetCdf).await?;
+    let (args, job) = raster::opened(env, args, Output::NetCdf, "l_0").await?;
     let metadata = job.array.metadata().await?;
     let job = match raster::true_size(&args, &job, &metadata) {
         Some(args) => Job::new(env, &args, Output::NetCdf).await?,
