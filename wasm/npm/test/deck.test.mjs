@@ -1,11 +1,10 @@
 // The layers for deck.gl, in a page: pixels and picked cells are compared with what `get` and `query` return.
 import assert from "node:assert/strict";
 import { build } from "esbuild";
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { launch } from "./browser.mjs";
+import { distFiles } from "./dist.mjs";
 import { serve } from "./serve.mjs";
 
 const here = fileURLToPath(new URL("..", import.meta.url));
@@ -15,7 +14,7 @@ let server;
 before(async () => {
   const { outputFiles } = await build({ entryPoints: ["test/deck-page.js"], bundle: true, write: false, format: "esm", absWorkingDir: here, outdir: ".", logLevel: "error" });
   const files = new Map([["page.js", outputFiles[0].contents], ["index.html", Buffer.from(`<!doctype html><link rel="icon" href="data:,"><script type="module" src="page.js"></script>`)]]);
-  for (const name of await readdir(join(here, "dist"))) if (name.endsWith(".wasm")) files.set(name, await readFile(join(here, "dist", name)));
+  for (const [name, bytes] of await distFiles()) if (name.endsWith(".wasm")) files.set(name, bytes);
   server = await serve(files, { listing: "none" });
   page = await launch();
   await page.visit(`${server.url}/index.html`);

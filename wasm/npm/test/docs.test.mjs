@@ -1,15 +1,17 @@
 // Runs the JavaScript of the README, the book and the doc comments, in Node or in a page, and compares what it logs with
 // what the pages show.
 import assert from "node:assert/strict";
+import { build } from "esbuild";
 import { spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { format } from "node:util";
 import { blocks, matches } from "./blocks.mjs";
 import { launch } from "./browser.mjs";
+import { distFiles } from "./dist.mjs";
 import { samples } from "./samples.mjs";
 import { serve } from "./serve.mjs";
 
@@ -122,18 +124,20 @@ test("the compiler accepts the examples in TypeScript", async () => {
 });
 
 /** The code for a page, which finds the package and the samples at the test's servers. */
-const bare = (code) => code.replaceAll("https://example.org", server.url).replace(/from "hyperslab"/g, `from "/hyperslab/index.js"`).replace(/from "hyperslab\/pool"/g, `from "/hyperslab/pool.js"`);
+const bare = (code) => code.replaceAll("https://example.org", server.url).replace(/from "hyperslab"/g, `from "/hyperslab/index.js"`).replace(/from "hyperslab\/pool"/g, `from "/hyperslab/pool.js"`).replace(/from "hyperslab\/deck"/g, `from "/hyperslab/deck/index.js"`);
 
 test("the other examples run in a page", async (t) => {
   const encode = (text) => new TextEncoder().encode(text);
-  const files = new Map();
   // The README's example of `init` has the files in another folder.
-  for (const place of ["hyperslab", "static"]) for (const name of await readdir(join(here, "dist"))) files.set(`${place}/${name}`, await readFile(join(here, "dist", name)));
+  const files = new Map([...(await distFiles("hyperslab/")), ...(await distFiles("static/"))]);
+  const bundle = await build({ entryPoints: { core: "@deck.gl/core", layers: "@deck.gl/layers" }, bundle: true, splitting: true, write: false, format: "esm", outdir: "deck.gl", absWorkingDir: here, logLevel: "error" });
+  for (const { path, contents } of bundle.outputFiles) files.set(relative(here, path), contents);
+  const imports = `<script type="importmap">${JSON.stringify({ imports: { "@deck.gl/core": "/deck.gl/core.js", "@deck.gl/layers": "/deck.gl/layers.js" } })}</script>`;
   for (const { name, code } of found.filter(({ kind }) => kind === "file")) files.set(name, encode(bare(code)));
   const inPage = found.filter(({ kind }) => kind === "page");
   for (const [i, { code }] of inPage.entries()) {
     files.set(`${i}.js`, encode(bare(`window.logged = [];\nconsole.log = (...values) => logged.push(values.join(" "));\n${code}\ndocument.title = "done";`)));
-    files.set(`${i}.html`, encode(`<!doctype html><link rel="icon" href="data:,"><canvas width="1024" height="1024"></canvas><input type="range"><button>…</button><script type="module" src="${i}.js"></script>`));
+    files.set(`${i}.html`, encode(`<!doctype html><link rel="icon" href="data:,">${imports}<canvas width="1024" height="1024"></canvas><input type="range"><button>…</button><script type="module" src="${i}.js"></script>`));
   }
   const site = await serve(files, { listing: "none" });
   const page = await launch();

@@ -1,15 +1,13 @@
 // Pages with strict policies, and servers of other origins, in a browser.
 import assert from "node:assert/strict";
-import { readdir, readFile } from "node:fs/promises";
 import { after, test } from "node:test";
 import { create, MemoryStore, put, writeManifest } from "hyperslab";
 import { browser } from "./browser.mjs";
+import { distFiles } from "./dist.mjs";
 import { serve } from "./serve.mjs";
 import { titles } from "./titles.mjs";
 
-const dist = new URL("../dist/", import.meta.url);
-const library = new Map();
-for (const name of await readdir(dist)) library.set(`pkg/${name}`, await readFile(new URL(name, dist)));
+const library = await distFiles("pkg/");
 const elsewhere = await serve(library, { listing: "none" });
 after(() => elsewhere.close());
 

@@ -7,6 +7,7 @@ import { basename, join, relative } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { browser, simd } from "./browser.mjs";
+import { distFiles } from "./dist.mjs";
 import { use } from "./fixtures.mjs";
 import { serve } from "./serve.mjs";
 import { titles } from "./titles.mjs";
@@ -19,9 +20,7 @@ after(() => rm(folder, { recursive: true }));
 
 /** A site with the package and a page that runs `script`. */
 async function site(script) {
-  const files = new Map();
-  const dist = join(here, "dist");
-  for (const name of await readdir(dist)) files.set(`pkg/${name}`, await readFile(join(dist, name)));
+  const files = await distFiles("pkg/");
   files.set("index.html", new TextEncoder().encode(`<!doctype html>
     <meta http-equiv="Content-Security-Policy" content="default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:">
     <link rel="icon" href="data:,"><script type="module" src="page.js"></script>`));

@@ -1,5 +1,5 @@
 // The arrays that the documentation's examples read, as the files of https://example.org.
-import { create, MemoryStore, put, writeManifest } from "hyperslab";
+import { create, MemoryStore, open, put, putMeta, writeManifest } from "hyperslab";
 
 const int = (name, last, tile) => ({ name, type: "int32", domain: [0, last], tile });
 const degrees = (name, end) => ({ name, type: "float64", domain: [-end, end], tile: 10 });
@@ -22,6 +22,17 @@ export async function samples() {
     type: "dense", dims: [int("y", 1023, 128), int("x", 1023, 128)],
     attrs: [{ name: "elevation", type: "int16", fill: -32768, filters: ["byteshuffle", ...zstd] }],
   }, [[null, heights(1024), "2018-01-02"], [[[0, 63], [0, 63]], heights(64, 500), "2018-03-01"], [[[64, 127], [0, 63]], heights(64, 900), "2018-06-01"]]);
+
+  // An image with two channels, and its overview.
+  const halves = (side) => Uint8Array.from({ length: 2 * side * side }, (_, i) => {
+    const [channel, y, x] = [Math.floor(i / (side * side)), Math.floor(i / side) % side, i % side];
+    return (channel === 0 ? x : y) < side / 2 ? 200 : 0;
+  });
+  for (const [path, side] of [["arrays/image", 512], ["arrays/image.2", 256]]) {
+    await make(store, path, { type: "dense", dims: [int("channel", 1, 1), int("y", side - 1, 128), int("x", side - 1, 128)], attrs: [{ name: "intensity", type: "uint8", filters: zstd }] }, [[null, halves(side), "2018-01-02"]]);
+  }
+  await putMeta(store, { overviews: JSON.stringify([{ factor: 2, factors: [1, 2, 2], path: "../image.2" }]) }, { path: "arrays/image", at: new Date("2018-01-03") });
+  await writeManifest(await open(store, { path: "arrays/image" }));
 
   const days = 366;
   await make(store, "arrays/temperature", {

@@ -98,6 +98,7 @@ export class ArrayLayer extends CompositeLayer<Required<ArrayLayerOwnProps>> {
   /** @internal */
   declare state: State;
 
+  /** Makes a layer. deck.gl keeps what was read if another one with the same `id` takes its place. */
   constructor(props: ArrayLayerProps) {
     super(props as never);
   }

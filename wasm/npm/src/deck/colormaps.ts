@@ -10,7 +10,7 @@ import { HyperslabError } from "../errors.js";
 export type Colormap = Uint8Array;
 
 const STEPS = 256;
-const STOPS = {
+const STOPS: Readonly<Record<ColormapName, string>> = {
   gray: "000000ffffff",
   // Its stops at 0.15, 0.25, 0.5, 0.75 and 1, repeated on a grid of 0.05.
   terrain: "3333992255bb1177dd0099ff00b3b200cc6633d67066e07a99eb85ccf58fffff99e5de8bccbe7db29d70997c62805c54997c76b39d98ccbebbe6deddffffff",
@@ -21,10 +21,10 @@ const STOPS = {
   turbo: "30123b36215f3b2f803f3e9c424bb54559cb4666dd4773eb4680f6458cfd4099ff38a5fb2fb2f427bee91fc9dd1ad4d018ddc21ae4b622ebaa2ff19b3ff68a52fa7a65fd6979fe598bff4b9cfe40a9fb39b7f735c3f134d0ea34dbe236e5d938eecf3af5c53afaba39fdae35fea130fe932afc8423f9751df46617ef5811e84b0ce14109d83706ce2d04c32503b71d02a916019b0f018b09027a0403",
   RdBu: "67001fb2182bd6604df4a582fddbc7f7f7f7d1e5f092c5de4393c32166ac053061",
   tab20: "1f77b4aec7e8ff7f0effbb782ca02c98df8ad62728ff98969467bdc5b0d58c564bc49c94e377c2f7b6d27f7f7fc7c7c7bcbd22dbdb8d17becf9edae5",
-} as const;
+};
 
 /** The names of the colour maps. `RdBu` is diverging and `tab20` is for categories. */
-export type ColormapName = keyof typeof STOPS;
+export type ColormapName = "gray" | "terrain" | "viridis" | "magma" | "inferno" | "cividis" | "turbo" | "RdBu" | "tab20";
 
 /** The names of all colour maps. */
 export const colormapNames = Object.keys(STOPS) as readonly ColormapName[];

@@ -76,6 +76,7 @@ export class QueryLayer extends CompositeLayer<Required<QueryLayerOwnProps>> {
   /** @internal */
   declare state: State;
 
+  /** Makes a layer. deck.gl keeps what was read if another one with the same `id` takes its place. */
   constructor(props: QueryLayerProps) {
     super(props as never);
   }
