@@ -1,7 +1,7 @@
 // The page of deck.test.mjs: draws layers, and returns pixels. Each scenario makes its own arrays.
 import { Deck, MapView, OrthographicView } from "@deck.gl/core";
 import { create, get, levels, MemoryStore, open, put, putMeta } from "hyperslab";
-import { ArrayLayer, colormap, QueryLayer } from "hyperslab/deck";
+import { ArrayLayer, arrayProps, colormap, QueryLayer } from "hyperslab/deck";
 
 /** Creates a dense array, and writes `cells` into all of it. `dims` are `[name, first, last, tile]`. */
 async function dense(dims, attr, cells, store = new MemoryStore(), path = "") {
@@ -282,6 +282,31 @@ export const scenarios = {
     const { values, done } = said.at(-1);
     stage.end();
     return { done, values: [...values[0]].sort((a, b) => a - b) };
+  },
+
+  /** Props from a description: three samples of a pixel follow each other along x, and other applications' descriptions. */
+  async described() {
+    const array = await dense([["y", 0, 2, 3], ["x", 0, 11, 6]], { type: "uint8" }, Uint8Array.from({ length: 36 }, (_, i) => 5 * i));
+    const axis = (name, role, more) => ({ name, dimension: name, role, coordinates: { type: "index" }, ...more });
+    const variable = { name: "v", path: "", attribute: "v", datatype: "uint8", role: "data" };
+    const samples = {
+      variables: [{ ...variable, axes: [axis("y", "y", { first: 0, length: 3 }), axis("x", "x", { first: 0, length: 4, stride: 3 }), { ...axis("C", "channel", { first: 0, length: 3 }), dimension: "x" }] }],
+      channels: ["red", "green", "blue"].map((interpretation, index) => ({ variable: "v", index, interpretation })),
+    };
+    const stage = new Stage({ width: 4, height: 3 });
+    const found = { samples: (await stage.show(layer(arrayProps(samples, array))))(2, 1) };
+    const even = (start, step) => ({ coordinates: { type: "regular", start, step } });
+    const grid = { variables: [
+      { ...variable, name: "text", datatype: "char", axes: [axis("y", "y"), axis("x", "x")] },
+      { ...variable, axes: [axis("time", "time", { first: 4 }), axis("y", "y", even(40, -10)), axis("x", "x", even(5, 10))], packing: { scale: 0.5, offset: 1 }, missing: { values: [7], valid_min: 5 },
+        flags: [{ value: 0, meaning: "sea", color: [0, 0, 255, 255] }, { value: 2, meaning: "land", color: [0, 255, 0, 255] }] },
+    ] };
+    const { levels: _, colormap: colors, ...props } = arrayProps(grid, array);
+    found.grid = { ...props, colors: [...colors] };
+    const valid = await stage.show(layer({ levels: array, range: [0, 256], valid: [10, 100], missing: [] }));
+    found.valid = differences(valid, 4, 1, (x) => (x < 2 ? null : 5 * x));
+    stage.end();
+    return found;
   },
 
   /** Points of a query: colours, a missing value, sizes, picking, the count, and a condition. */

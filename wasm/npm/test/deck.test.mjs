@@ -111,6 +111,16 @@ test("hands out the values in view, unpacked and without fill values", async () 
   assert.deepEqual([done, values], [true, odd.map((i) => 2 * i)]);
 });
 
+test("takes props from a description", async () => {
+  const { samples, grid, valid } = await run("described");
+  assert.deepEqual(samples, [5 * 18, 5 * 19, 5 * 20, 255]);
+  assert.deepEqual(grid, {
+    attribute: "v", x: "x", y: "y", first: { time: 4 }, stride: {}, place: [10, 0, 0, 0, -10, 45], decode: { scale: 0.5, offset: 1 },
+    missing: [7], valid: [5, null], scale: "category", colors: [0, 0, 255, 255, 0, 0, 0, 0, 0, 255, 0, 255],
+  }, "JSON has null for infinity");
+  assert.deepEqual(valid, []);
+});
+
 test("draws points of a query by colour and size, and picks their fields", async () => {
   const { colours, between, object, rows, some, narrow, counts } = await run("points");
   assert.deepEqual(colours, [gray(0), gray(128), gray(253), [255, 0, 0, 255]]);

@@ -44,6 +44,8 @@ type State = {
   colors?: Texture;
   /** The tiles in view of the level that is drawn. */
   inView: readonly Wanted[];
+  /** The keys of the tiles that are drawn. */
+  drawn: readonly string[];
   view?: DrawnView;
   busy: number;
   /** Whether all tiles of the state `loadedOf` have come. */
@@ -65,6 +67,7 @@ const defaultProps: DefaultProps<ArrayLayerProps> = {
   colormap: { type: "unknown", value: "viridis" } as never,
   scale: { type: "unknown", value: "linear" } as never,
   missing: { type: "unknown", value: undefined } as never,
+  valid: { type: "unknown", value: undefined } as never,
   place: { type: "array", value: [...IDENTITY], compare: true } as never,
   channels: { type: "unknown", value: undefined } as never,
   rgb: { type: "unknown", value: false } as never,
@@ -107,7 +110,7 @@ export class ArrayLayer extends CompositeLayer<Required<ArrayLayerOwnProps>> {
   override initializeState(): void {
     const changed = () => { if (!this.isGone()) this.current().setNeedsUpdate(); };
     const tiles = new Tiles({ changed, failed: (error) => { if (!this.isGone()) this.current().fail(error); } }, this.props.cacheBytes);
-    this.state = { tiles, planes: [], missing: [], shown: "", place: IDENTITY, seen: [], turns: [], inView: [], busy: 0, isLoaded: false };
+    this.state = { tiles, planes: [], missing: [], shown: "", place: IDENTITY, seen: [], turns: [], inView: [], drawn: [], busy: 0, isLoaded: false };
   }
 
   /** @internal */
@@ -166,6 +169,8 @@ export class ArrayLayer extends CompositeLayer<Required<ArrayLayerOwnProps>> {
     if (!pyramid || !colors) return [];
     const shading = shadingProps(planes.map(({ range }) => range), this.props.scale, this.props.decode, colors);
     const covered: Rect[] = [];
+    const drawn: string[] = [];
+    this.state.drawn = drawn;
     return this.ordered().flatMap((held) => {
       const { rect, outer } = held.tile;
       if (!seen.some((part) => intersection(part, rect))) return [];
@@ -173,6 +178,7 @@ export class ArrayLayer extends CompositeLayer<Required<ArrayLayerOwnProps>> {
       covered.push(rect);
       const values = parts.length > 0 && this.textured(held);
       if (!values) return [];
+      drawn.push(held.key);
       if (JSON.stringify(held.parts) !== JSON.stringify(parts)) held.parts = parts;
       return turns.flatMap(({ degrees, clip }) => {
         const own = clip === pyramid.extent ? held.parts : parts.flatMap((part) => intersection(part, clip) ?? []);
@@ -185,7 +191,7 @@ export class ArrayLayer extends CompositeLayer<Required<ArrayLayerOwnProps>> {
   /** Finds out what the props ask for. */
   private resolve(): void {
     const { props, state } = this;
-    const { levels, x, y, first, stride, missing } = props;
+    const { levels, x, y, first, stride, missing, valid } = props;
     const arrays = (Array.isArray(levels) ? (levels as PyramidLevel[]).map(({ array }) => array) : [levels]) as TileArray[];
     const axes = { x, y, first, stride };
     const name = json([arrays.map(identityOf), axes]);
@@ -197,9 +203,9 @@ export class ArrayLayer extends CompositeLayer<Required<ArrayLayerOwnProps>> {
     const array = pyramid?.levels[0]?.array;
     if (!pyramid || !array) return;
     state.planes = planesOf(array, pyramid.drawn, props);
-    const missingName = json([name, missing, state.planes.map(({ attribute }) => attribute)]);
+    const missingName = json([name, missing, valid?.map(String), state.planes.map(({ attribute }) => attribute)]);
     if (missingName !== state.missingName) {
-      state.missing = state.planes.map(({ attribute }) => missingOf(array, attribute, missing));
+      state.missing = state.planes.map(({ attribute }) => missingOf(array, attribute, missing, valid));
       state.missingName = missingName;
     }
     this.recolor();
@@ -244,7 +250,7 @@ export class ArrayLayer extends CompositeLayer<Required<ArrayLayerOwnProps>> {
     const [column, row] = centreOf(viewport, inverted);
     const away = ({ tile: { rect } }: Wanted) => Math.hypot((rect.x0 + rect.x1) / 2 - column, (rect.y0 + rect.y1) / 2 - row);
     state.inView = [...inView].sort((a, b) => away(a) - away(b));
-    tiles.want([...coarse, ...state.inView], this.stale(), props.cacheBytes ?? CACHE_BYTES);
+    tiles.want([...coarse, ...state.inView], state.drawn, props.cacheBytes ?? CACHE_BYTES);
     const cells = [perPixel[0] / level.x.factor, perPixel[1] / (level.y?.factor ?? 1)] as const;
     this.tell({ level: level.index, factors: [level.x.factor, level.y?.factor ?? 1], cellsPerPixel: cells, tooMany: !drawn });
   }
@@ -283,12 +289,6 @@ export class ArrayLayer extends CompositeLayer<Required<ArrayLayerOwnProps>> {
       return 4 + (attr ? arrayOf(attr.type).BYTES_PER_ELEMENT * Number(attr.cell) : 8);
     });
     return sizes.reduce((sum, size) => sum + size, 0);
-  }
-
-  /** The keys of tiles of the former picture that are in view. */
-  private stale(): string[] {
-    const { before, seen, tiles } = this.state;
-    return tiles.loaded().flatMap(({ key, state, tile }) => (state === before && seen.some((part) => intersection(part, tile.rect)) ? [key] : []));
   }
 
   /** The tiles to draw, those that hide others first: the drawn level, then the levels nearest to it, then the former picture. */

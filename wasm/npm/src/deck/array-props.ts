@@ -73,6 +73,8 @@ export interface ArrayLayerOwnProps {
   scale?: Scale;
   /** Stored values that are transparent, as null and NaN are. Default: the attribute's fill value. */
   missing?: readonly (number | bigint)[];
+  /** The lowest and the highest stored value that count; others are transparent. Default: all. */
+  valid?: readonly [number | bigint, number | bigint];
   /** The place of the cells: degrees in a `MapView`, any unit in an `OrthographicView`. Default: a unit for each cell. */
   place?: Place;
   /** Up to six channels, whose colours are added. */

@@ -79,7 +79,7 @@ export class CellsLayer extends BitmapLayer<CellsProps> {
   override draw({ shaderModuleProps }: { shaderModuleProps: { picking: { isActive: boolean } } }): void {
     const { model, disablePicking } = this.state;
     const { values, shading } = this.props;
-    if (!model || !values || (shaderModuleProps.picking.isActive && disablePicking)) return;
+    if (!model || !values || values.destroyed || (shaderModuleProps.picking.isActive && disablePicking)) return;
     const size = [values.width, values.height / shading.planes];
     const unit = values.format === "r8unorm" ? 255 : 1;
     model.shaderInputs.setProps({

@@ -6,6 +6,7 @@
  */
 export { ArrayLayer } from "./array-layer.js";
 export type { ArrayLayerOwnProps, ArrayLayerProps, ArrayPickingInfo, DrawnView, PickedCell, ViewValues } from "./array-props.js";
+export { arrayProps } from "./described.js";
 export { colormap, colormapNames, type Colormap, type ColormapName } from "./colormaps.js";
 export type { Coordinate } from "./coordinates.js";
 export type { Place, Rect } from "./place.js";

@@ -1,7 +1,7 @@
 // Looks up values in tiles that have come.
 import type { PickedCell } from "./array-props.js";
 import type { Coordinate } from "./coordinates.js";
-import { isMissing, storedAt, type Missing } from "./missing.js";
+import { isMissing, NONE, storedAt, type Missing } from "./missing.js";
 import { intersection, type Rect } from "./place.js";
 import type { Pyramid, Tile } from "./pyramid.js";
 import type { Decode } from "./shading.js";
@@ -28,7 +28,7 @@ export function cellAt(pyramid: Pyramid, [column, row]: readonly [number, number
   const factors: [number, number] = finest ? [finest.tile.level.x.factor, finest.tile.level.y?.factor ?? 1] : [1, 1];
   const values = finest?.planes?.map((cells, plane) => {
     const value = storedAt(cells, ...cellOf(finest.tile, position[0] + 0.5, position[1] + 0.5));
-    return isMissing(value, missing[plane] ?? new Set()) ? null : value;
+    return isMissing(value, missing[plane] ?? NONE) ? null : value;
   }) ?? [];
   const value = values[0];
   const decoded = value === null || value === undefined ? value : Number(value) * (decode?.scale ?? 1) + (decode?.offset ?? 0);
@@ -55,7 +55,7 @@ export function sampleOf(shown: readonly Held[], seen: readonly Rect[], missing:
       for (let row = r0; cells && row <= r1; row += step) {
         for (let column = c0; column <= c1; column += step) {
           const value = storedAt(cells, column, row);
-          if (value !== null && !isMissing(value, missing[plane] ?? new Set())) found.push(Number(value) * scale + offset);
+          if (value !== null && !isMissing(value, missing[plane] ?? NONE)) found.push(Number(value) * scale + offset);
         }
       }
     }

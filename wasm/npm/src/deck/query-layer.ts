@@ -7,7 +7,7 @@ import { query, type QueryOptions } from "../query.js";
 import type { Coordinate, Ranges } from "../select.js";
 import type { Column, Value } from "../values.js";
 import { colormap, type Colormap } from "./colormaps.js";
-import { missingOf } from "./missing.js";
+import { missingOf, NONE } from "./missing.js";
 import { identityOf, json } from "./names.js";
 import type { Rect } from "./place.js";
 import { PointsLayer } from "./points-layer.js";
@@ -207,7 +207,7 @@ export class QueryLayer extends CompositeLayer<Required<QueryLayerOwnProps>> {
     const show = (done: boolean) => this.came(batches, count, done, limited);
     try {
       const labels = await labelsOf(array, options.attrs);
-      const none = fields.color === undefined ? new Set<number>() : missingOf(array, fields.color, missing);
+      const none = fields.color === undefined ? NONE : missingOf(array, fields.color, missing);
       for await (const cells of query(array, options)) {
         signal.throwIfAborted();
         const length = Math.min(cells.length, pointsMax - count);

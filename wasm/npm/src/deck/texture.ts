@@ -1,6 +1,6 @@
 // The values of tiles as textures.
 import type { Device, Texture } from "@luma.gl/core";
-import { isMissing, storedAt, type Missing } from "./missing.js";
+import { isEmpty, isMissing, NONE, storedAt, type Missing } from "./missing.js";
 import type { Cells } from "./planes.js";
 
 /** What stands for "no data" in a texture of floats. Shaders cannot rely on NaN. */
@@ -19,21 +19,21 @@ export interface Texels {
 /** The texels of a tile. */
 export function texelsOf(planes: readonly Cells[], columns: number, rows: number, missing: readonly Missing[]): Texels {
   const [width, height] = [columns, rows * planes.length];
-  const areBytes = planes.every(({ data, validity }, i) => data instanceof Uint8Array && !validity && missing[i]?.size === 0);
+  const areBytes = planes.every(({ data, validity }, i) => data instanceof Uint8Array && !validity && isEmpty(missing[i] ?? NONE));
   if (areBytes) {
     const bytes = new Uint8Array(width * height);
     each(planes, columns, rows, (cells, at, index) => { bytes[at] = cells.data[index] as number; });
     return { format: "r8unorm", data: bytes, width, height };
   }
   const floats = new Float32Array(width * height);
-  planes.forEach((cells, plane) => fill(floats, plane * columns * rows, cells, columns, rows, missing[plane] ?? new Set()));
+  planes.forEach((cells, plane) => fill(floats, plane * columns * rows, cells, columns, rows, missing[plane] ?? NONE));
   return { format: "r32float", data: floats, width, height };
 }
 
 /** Writes one plane. */
 function fill(floats: Float32Array, from: number, cells: Cells, columns: number, rows: number, missing: Missing): void {
   const { data, validity, start, strideX, strideY } = cells;
-  const isPlain = !validity && missing.size === 0;
+  const isPlain = !validity && isEmpty(missing);
   let at = from;
   for (let row = 0; row < rows; row += 1) {
     let index = start + row * strideY;
