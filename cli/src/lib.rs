@@ -44,6 +44,7 @@ pub mod sizes;
 mod store;
 mod time_args;
 mod verify;
+mod viewer;
 mod write;
 
 use std::process::ExitCode;
@@ -103,6 +104,7 @@ async fn command(env: &store::Env, command: &Command) -> Result<()> {
         Command::Verify(args) => verify::verify(env, args).await,
         Command::Index(args) => verify::index(args).await,
         Command::Serve(args) => serve::serve(env, args),
+        Command::View(args) => serve::view(env, args),
         Command::Copy(args) => copy::copy(env, args).await,
         Command::Overviews(args) => overviews::overviews(env, args).await,
         Command::Completions { shell } => manual::completions(*shell),

@@ -145,6 +145,11 @@ Examples:
   hyperslab serve arrays
   hyperslab serve arrays --port 0 --allow-origin https://example.org";
 
+pub(super) const VIEW: &str = "\
+Examples:
+  hyperslab view temperature
+  hyperslab view s3://bucket/weather --no-open";
+
 pub(super) const COPY: &str = "\
 Examples:
   hyperslab copy temperature s3://bucket/temperature

@@ -92,6 +92,28 @@ pub(crate) struct Serve {
     /// Also serve files and folders whose names begin with a dot
     #[arg(long)]
     pub(crate) dotfiles: bool,
+    /// Do not send browsers from / to the viewer; show a listing
+    #[arg(long, conflicts_with = "viewer")]
+    pub(crate) no_viewer: bool,
+    /// Use the built viewer in this folder [default: the one inside this program, if it has one]
+    #[arg(long, value_name = "FOLDER", conflicts_with = "view")]
+    pub(crate) viewer: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct View {
+    /// What to show: the path or URL of an array, a group or a folder of arrays
+    #[arg(value_name = "ARRAY|GROUP|FOLDER")]
+    pub(crate) place: String,
+    /// Print the address, and do not open a browser
+    #[arg(long)]
+    pub(crate) no_open: bool,
+    /// Listen on this port [default: a free one]
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    pub(crate) port: u16,
+    /// Use the built viewer in this folder [default: the one inside this program, if it has one]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) viewer: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

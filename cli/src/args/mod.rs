@@ -15,7 +15,7 @@ use clap_complete::Shell;
 
 pub(crate) use self::cells::{Append, Create, Import, Info, Schema, TextOptions, Write};
 pub(crate) use self::export::{Agg, Coordinates, Export, Order};
-pub(crate) use self::folders::{Copy, Group, Ls, Method, Overviews, Serve};
+pub(crate) use self::folders::{Copy, Group, Ls, Method, Overviews, Serve, View};
 pub(crate) use self::upkeep::{Consolidate, Delete, Evolve, Index, Meta, Mode, Vacuum, Verify};
 use crate::formats::{ImportFormat, Input, Output, endings};
 use crate::lists::{split, split_names};
@@ -141,6 +141,12 @@ pub(crate) enum Command {
     /// Serve a folder over HTTP, with ranges, CORS and listings
     #[command(after_help = examples::SERVE)]
     Serve(Serve),
+    /// Show an array, a group or a folder of arrays in a browser
+    ///
+    /// The page is for this machine and this user: its address has a secret part, and other pages cannot read it. Nothing
+    /// but what is shown can be read. Ends with Ctrl-C.
+    #[command(after_help = examples::VIEW)]
+    View(View),
     /// Copy an array, a group or a folder between stores
     #[command(after_help = examples::COPY)]
     Copy(Copy),

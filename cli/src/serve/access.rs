@@ -11,6 +11,8 @@ use std::net::IpAddr;
 #[derive(Debug)]
 pub(super) struct Access {
     everyone: bool,
+    /// Whether only the server's own pages may read the answers.
+    own_pages: bool,
     origins: Vec<String>,
 }
 
@@ -19,8 +21,34 @@ impl Access {
     pub(super) fn new(listens: IpAddr, origins: &[String]) -> Self {
         Self {
             everyone: !listens.to_canonical().is_loopback() || origins.iter().any(|o| o == "*"),
+            own_pages: false,
             origins: origins.to_vec(),
         }
+    }
+
+    /// The rules of a server on a loopback address whose answers only its own pages may read.
+    pub(super) fn own_pages() -> Self {
+        Self {
+            everyone: false,
+            own_pages: true,
+            origins: Vec::new(),
+        }
+    }
+
+    /// Whether only the server's own pages may read the answers.
+    pub(super) fn is_private(&self) -> bool {
+        self.own_pages
+    }
+
+    /// Whether a page of this origin may send requests to the server at `host`. Requests of the server's own pages have no
+    /// origin, or that of the server.
+    pub(super) fn accepts(&self, origin: Option<&str>, host: Option<&str>) -> bool {
+        !self.own_pages || origin.is_none_or(|origin| of_origin(origin) == host)
+    }
+
+    /// Which pages may load the answers without reading them, as the policy of browsers calls them.
+    pub(super) fn loaders(&self) -> &'static str {
+        if self.own_pages { "same-origin" } else { "same-site" }
     }
 
     /// Whether a request for this host, which may have a port, is answered.
@@ -35,7 +63,8 @@ impl Access {
             return Some("*");
         }
         let local = |origin: &str| of_origin(origin).is_some_and(is_this_machine);
-        asks.filter(|asks| local(asks) || self.origins.iter().any(|o| o == asks))
+        asks.filter(|_| !self.own_pages)
+            .filter(|asks| local(asks) || self.origins.iter().any(|o| o == asks))
     }
 }
 
@@ -131,6 +160,26 @@ mod tests {
             assert_eq!(everyone.readers(Some("https://any.example")), Some("*"));
             assert_eq!(everyone.readers(None), Some("*"));
         }
+    }
+
+    #[test]
+    fn other_pages_of_this_machine_read_nothing_of_own_pages() {
+        let own = Access::own_pages();
+        assert!(own.answers("127.0.0.1:4000") && !own.answers("evil.example:4000"));
+        assert_eq!(own.readers(Some("http://localhost:3000")), None);
+        assert_eq!(own.readers(None), None);
+        assert!(own.accepts(None, Some("127.0.0.1:4000")));
+        assert!(own.accepts(Some("http://127.0.0.1:4000"), Some("127.0.0.1:4000")));
+        for other in [
+            "http://127.0.0.1:4001",
+            "http://localhost:4000",
+            "null",
+            "https://evil.example",
+        ] {
+            assert!(!own.accepts(Some(other), Some("127.0.0.1:4000")), "{other}");
+        }
+        assert_eq!(own.loaders(), "same-origin");
+        assert_eq!(access("127.0.0.1", &[]).loaders(), "same-site");
     }
 
     #[test]

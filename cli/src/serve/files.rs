@@ -17,18 +17,41 @@ pub(super) struct Root {
     access: Access,
     /// Whether names that begin with a dot are served.
     dotfiles: bool,
+    /// The folder whose page browsers get instead of a listing of the root. It is served even if its name begins with a
+    /// dot.
+    home: Option<&'static str>,
 }
 
 impl Root {
     /// Serves `tree` under the rules of `access`.
     pub(super) fn new(tree: Box<dyn Tree>, access: Access, dotfiles: bool) -> Self {
-        Self { tree, access, dotfiles }
+        Self {
+            tree,
+            access,
+            dotfiles,
+            home: None,
+        }
+    }
+
+    /// Sends browsers from the root to the page of this folder, unless the root has a page.
+    pub(super) fn with_home(self, home: &'static str) -> Self {
+        Self {
+            home: Some(home),
+            ..self
+        }
     }
 
     /// The answer to one request.
     pub(super) fn answer(&self, request: &Request) -> Response {
         // Browsers must not guess another type.
         let response = self.reply(request).with("X-Content-Type-Options", "nosniff");
+        // Pages of other hosts neither learn the address nor show the page in a frame.
+        let response = match self.access.is_private() {
+            true => response
+                .with("Referrer-Policy", "no-referrer")
+                .with("X-Frame-Options", "DENY"),
+            false => response,
+        };
         match self.access.readers(request.header("origin")) {
             Some(origin) => response
                 .with("Access-Control-Allow-Origin", origin)
@@ -39,7 +62,7 @@ impl Root {
                     "Content-Range, Content-Length, ETag, Accept-Ranges, Last-Modified",
                 )
                 .with("Cross-Origin-Resource-Policy", "cross-origin"),
-            None => response.with("Cross-Origin-Resource-Policy", "same-site"),
+            None => response.with("Cross-Origin-Resource-Policy", self.access.loaders()),
         }
         .with("Vary", "Accept, Origin")
     }
@@ -49,6 +72,12 @@ impl Root {
             return Response::text(
                 421,
                 "this server answers only to names of this machine, such as localhost; start it with --allow-origin for others",
+            );
+        }
+        if !self.access.accepts(request.header("origin"), request.host.as_deref()) {
+            return Response::text(
+                403,
+                "only pages of this server may read its files; open the address that `hyperslab view` printed",
             );
         }
         match request.method.as_str() {
@@ -76,8 +105,12 @@ impl Root {
 
     /// The answer about the file or folder `name`, which was requested with a slash at the end or without.
     fn found(&self, name: &str, slash: bool, request: &Request) -> Result<Response, Refusal> {
-        if let Found::File(file) = self.tree.find(name)? {
-            return Ok(contents(name, file, request));
+        let found = match slash {
+            true => self.tree.find_folder(name)?,
+            false => self.tree.find(name)?,
+        };
+        if let Found::File(file) = found {
+            return contents(name, file, request);
         }
         if !slash {
             // Built from the names only: a path that starts with two slashes would be another host.
@@ -87,7 +120,14 @@ impl Root {
         let json = request.header("accept").is_some_and(|a| a.contains("application/json"));
         let index = vfs::join(name, "index.html");
         if !json && let Ok(Found::File(file)) = self.tree.find(&index) {
-            return Ok(contents(&index, file, request));
+            return contents(&index, file, request);
+        }
+        // Only browsers ask for this type by name.
+        let browses = request.header("accept").is_some_and(|a| a.contains("text/html"));
+        if let Some(home) = self.home.filter(|_| name.is_empty() && browses) {
+            return Ok(Response::text(302, "the viewer is in another folder")
+                .with("Location", format!("/{home}/"))
+                .with("Cache-Control", "no-store"));
         }
         let mut entries = self.tree.entries(name)?;
         entries.retain(|e| self.dotfiles || !e.name.starts_with('.'));
@@ -102,50 +142,54 @@ impl Root {
     /// The name of the file at a path; `None` if such names are not served.
     fn name(&self, path: &str) -> Option<String> {
         let parts: Vec<&str> = path.split('/').filter(|p| !p.is_empty() && *p != ".").collect();
+        let is_home = parts.first().is_some_and(|first| Some(*first) == self.home);
         let served = |p: &&str| *p != ".." && !p.contains(['\\', '\0']) && (self.dotfiles || !p.starts_with('.'));
-        parts.iter().all(served).then(|| parts.join("/"))
+        let mut rest = parts.iter().skip(usize::from(is_home));
+        rest.all(served).then(|| parts.join("/"))
     }
 }
 
-fn contents(name: &str, file: OpenFile, request: &Request) -> Response {
+fn contents(name: &str, file: OpenFile, request: &Request) -> Result<Response, Refusal> {
     let OpenFile { size, etag, source } = file;
     let answer = |status, body| {
-        Response {
+        let response = Response {
             status,
             headers: Vec::new(),
             body,
         }
         .with("Content-Type", listing::content_type(name))
         .with("Accept-Ranges", "bytes")
-        .with("ETag", etag.clone())
-        .with("Cache-Control", "no-cache")
+        .with("Cache-Control", "no-cache");
+        match &etag {
+            Some(etag) => response.with("ETag", etag),
+            None => response,
+        }
     };
+    let is_same = |tag: &str| etag.as_deref() == Some(tag);
     if request
         .header("if-none-match")
-        .is_some_and(|t| t == "*" || t.split(',').any(|t| t.trim().trim_start_matches("W/") == etag))
+        .is_some_and(|t| t == "*" || t.split(',').any(|t| is_same(t.trim().trim_start_matches("W/"))))
     {
-        return answer(304, Body::Bytes(Vec::new()));
+        return Ok(answer(304, Body::Bytes(Vec::new())));
     }
-    let unchanged = request.header("if-range").is_none_or(|t| t == etag);
+    let unchanged = request.header("if-range").is_none_or(is_same);
     let wanted = request
         .header("range")
         .filter(|_| unchanged)
         .map_or(Wanted::All, |r| wanted(r, size));
     let part = match wanted {
         Wanted::None => {
-            return answer(416, Body::Bytes(Vec::new())).with("Content-Range", format!("bytes */{size}"));
+            let none = answer(416, Body::Bytes(Vec::new()));
+            return Ok(none.with("Content-Range", format!("bytes */{size}")));
         }
         Wanted::All => 0..size,
         Wanted::Part(ref part) => part.clone(),
     };
-    let Ok(file) = source.from(part.start) else {
-        return Response::text(500, "the file cannot be read");
-    };
-    let body = Body::File(file, part.end - part.start);
-    match wanted {
+    let body = Body::File(source.within(part.clone())?, part.end - part.start);
+    Ok(match wanted {
         Wanted::All => answer(200, body),
         _ => answer(206, body).with("Content-Range", format!("bytes {}-{}/{size}", part.start, part.end - 1)),
-    }
+    })
 }
 
 #[derive(Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! A local folder as files of a server.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Seek as _, SeekFrom};
+use std::io::{Seek as _, SeekFrom};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
@@ -30,7 +31,7 @@ impl Tree for Folder {
                 let metadata = file.metadata()?;
                 Ok(Found::File(OpenFile {
                     size: metadata.len(),
-                    etag: etag(&metadata),
+                    etag: Some(etag(&metadata)),
                     source: Box::new(file),
                 }))
             }
@@ -57,8 +58,8 @@ impl Tree for Folder {
 }
 
 impl Contents for File {
-    fn from(mut self: Box<Self>, start: u64) -> io::Result<Box<dyn ReadNext>> {
-        self.seek(SeekFrom::Start(start))?;
+    fn within(mut self: Box<Self>, range: Range<u64>) -> Result<Box<dyn ReadNext>, Refusal> {
+        self.seek(SeekFrom::Start(range.start))?;
         Ok(self)
     }
 }

@@ -1,4 +1,5 @@
-//! A static file server with ranges, CORS and listings. It serves a folder, or the view of arrays.
+//! A static file server with ranges, CORS and listings. `serve` serves a folder, or slices of arrays as files. `view`
+//! serves the viewer with an array, a group or a folder.
 
 mod access;
 mod connections;
@@ -6,11 +7,15 @@ mod files;
 mod folder;
 mod http;
 mod listing;
+mod mounts;
+mod site;
 mod slices;
+mod stored;
 mod tree;
+mod view;
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,14 +25,17 @@ use hyperslab::view::Source;
 use hyperslab::{OpenOptions, Window};
 
 use crate::args::Serve;
-use crate::store::Env;
+use crate::store::{Env, Place};
+use crate::viewer::Viewer;
 use crate::{show, signals};
 use access::Access;
 pub(crate) use access::origin;
 use connections::Connections;
 use folder::Folder;
+use mounts::Mounts;
 use slices::Slices;
 use tree::Tree;
+pub(crate) use view::view;
 
 /// The most open connections. Each may have an open file, and some systems limit a program to 256 of both together. If
 /// all are busy, further connections wait in the kernel's queue.
@@ -35,18 +43,42 @@ const CONNECTIONS_MAX: usize = 100;
 /// How long to wait after a connection that could not be accepted.
 const PAUSE: Duration = Duration::from_millis(10);
 
+/// The folder in which `serve` has the viewer. Folders whose names begin with a dot are hidden, so no array is there.
+const VIEWER: &str = ".viewer";
+
 /// Serves until a signal ends the program.
 pub(crate) fn serve(env: &Env, args: &Serve) -> Result<()> {
-    let tree = tree(env, args).with_context(|| format!("cannot serve {}", args.dir.display()))?;
-    let address = SocketAddr::new(args.host, args.port);
+    let root = root(env, args).with_context(|| format!("cannot serve {}", args.dir.display()))?;
+    let (listener, address) = listen(args.host, args.port)?;
+    show::line(format_args!("serving {} on http://{address}/", args.dir.display()))?;
+    accept(listener, &Arc::new(root)).context("cannot serve")
+}
+
+/// Starts to listen, and marks the command as one that runs until a signal.
+fn listen(host: IpAddr, port: u16) -> Result<(TcpListener, SocketAddr)> {
+    let address = SocketAddr::new(host, port);
     let listener = TcpListener::bind(address).map_err(|e| refused(address, &e))?;
     let address = listener.local_addr()?;
     signals::end_well();
-    show::line(format_args!("serving {} on http://{address}/", args.dir.display()))?;
+    Ok((listener, address))
+}
+
+/// What `serve` serves, and to whom.
+fn root(env: &Env, args: &Serve) -> Result<files::Root> {
+    let tree = tree(env, args)?;
     let access = Access::new(args.host, &args.allow_origin);
-    // The view has no hidden files, and names such as .5:1.npy.
-    let root = Arc::new(files::Root::new(tree, access, args.dotfiles || args.view));
-    accept(listener, &root).context("cannot serve")
+    let viewer = match args.view || args.no_viewer {
+        true => None,
+        false => Viewer::find(args.viewer.as_deref())?,
+    };
+    let Some(viewer) = viewer else {
+        // The view has no hidden files, and names such as .5:1.npy.
+        return Ok(files::Root::new(tree, access, args.dotfiles || args.view));
+    };
+    let place = Place::new(args.dir.to_str().context("its name is not UTF-8")?)?;
+    let page = site::page(env, place, viewer, "..");
+    let tree = Mounts::new([(VIEWER.to_owned(), page)]).over(tree);
+    Ok(files::Root::new(Box::new(tree), access, args.dotfiles).with_home(VIEWER))
 }
 
 /// The files to serve.

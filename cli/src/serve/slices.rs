@@ -1,11 +1,11 @@
 //! The view of an array, a group or a folder of arrays as files of a server: the tree that `fuse-mount` shows.
 
 use std::io;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use hyperslab::Error;
 use hyperslab::blocking::block_on;
 use hyperslab::vfs;
 use hyperslab::view::{FileType, Node, NodeKind, Source, View};
@@ -62,7 +62,7 @@ impl Tree for Slices {
             NodeKind::File { size } => Found::File(OpenFile {
                 size,
                 // Other bytes have another id.
-                etag: format!("\"{:016x}\"", node.id),
+                etag: Some(format!("\"{:016x}\"", node.id)),
                 source: Box::new(Slice {
                     view: Arc::clone(&self.view),
                     node,
@@ -94,8 +94,9 @@ impl Tree for Slices {
 }
 
 impl Contents for Slice {
-    fn from(self: Box<Self>, start: u64) -> io::Result<Box<dyn ReadNext>> {
-        Ok(Box::new(Self { at: start, ..*self }))
+    fn within(self: Box<Self>, range: Range<u64>) -> Result<Box<dyn ReadNext>, Refusal> {
+        let at = range.start;
+        Ok(Box::new(Self { at, ..*self }))
     }
 }
 
@@ -105,18 +106,5 @@ impl ReadNext for Slice {
         let bytes = block_on(self.view.read(&self.node, range)).map_err(io::Error::other)?;
         self.at += bytes.len() as u64;
         Ok(bytes)
-    }
-}
-
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Self {
-        let status = match error {
-            Error::NotFound { .. } | Error::InvalidArgument(_) => 404,
-            Error::LimitExceeded { .. } => 413,
-            Error::Key { .. } => 403,
-            _ => 500,
-        };
-        let why = vfs::redact(&error.to_string()).into_owned();
-        Self { status, why }
     }
 }

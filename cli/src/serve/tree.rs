@@ -2,6 +2,9 @@
 
 use std::fmt::Debug;
 use std::io::{self, ErrorKind};
+use std::ops::Range;
+
+use hyperslab::{Error, vfs};
 
 use super::http::ReadNext;
 
@@ -12,6 +15,14 @@ pub(super) trait Tree: Debug + Send + Sync {
     /// # Errors
     /// It does not exist, or cannot be read.
     fn find(&self, name: &str) -> Result<Found, Refusal>;
+
+    /// The same for a name that was requested with a slash at the end. It is a folder, if there is one.
+    ///
+    /// # Errors
+    /// The errors of [`Tree::find`].
+    fn find_folder(&self, name: &str) -> Result<Found, Refusal> {
+        self.find(name)
+    }
 
     /// The children of a folder, in any order.
     ///
@@ -31,18 +42,18 @@ pub(super) enum Found {
 #[derive(Debug)]
 pub(super) struct OpenFile {
     pub(super) size: u64,
-    /// A tag that changes with the bytes.
-    pub(super) etag: String,
+    /// A tag that changes with the bytes, if the store has one.
+    pub(super) etag: Option<String>,
     pub(super) source: Box<dyn Contents>,
 }
 
 /// The bytes of a file.
 pub(super) trait Contents: Debug {
-    /// Reads from this byte on.
+    /// Reads from the start of a range on, not beyond its end.
     ///
     /// # Errors
     /// The file cannot be read.
-    fn from(self: Box<Self>, start: u64) -> io::Result<Box<dyn ReadNext>>;
+    fn within(self: Box<Self>, range: Range<u64>) -> Result<Box<dyn ReadNext>, Refusal>;
 }
 
 /// A child of a folder.
@@ -77,5 +88,18 @@ impl From<io::Error> for Refusal {
             },
             _ => Self::absent(),
         }
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        let status = match error {
+            Error::NotFound { .. } | Error::InvalidArgument(_) => 404,
+            Error::LimitExceeded { .. } => 413,
+            Error::Key { .. } => 403,
+            _ => 500,
+        };
+        let why = vfs::redact(&error.to_string()).into_owned();
+        Self { status, why }
     }
 }

@@ -24,6 +24,7 @@ mod signals;
 mod snapshots;
 mod tables;
 mod time;
+mod viewing;
 mod volumes;
 mod warnings;
 mod zarr;

@@ -5,9 +5,9 @@ use std::process::{Child, Stdio};
 use crate::{Shell, int16s, npy, values};
 
 /// A server that ends with the test.
-struct Server {
+pub(crate) struct Server {
     child: Child,
-    address: String,
+    pub(crate) address: String,
 }
 
 impl Drop for Server {
@@ -21,7 +21,7 @@ fn serve(shell: &Shell) -> Server {
     start(shell, "serve . --port 0")
 }
 
-fn start(shell: &Shell, command: &str) -> Server {
+pub(crate) fn start(shell: &Shell, command: &str) -> Server {
     let mut child = shell.command(command).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap())
@@ -37,7 +37,7 @@ fn start(shell: &Shell, command: &str) -> Server {
     Server { child, address }
 }
 
-fn get(server: &Server, path: &str, header: &str) -> String {
+pub(crate) fn get(server: &Server, path: &str, header: &str) -> String {
     let mut stream = TcpStream::connect(&server.address).unwrap();
     write!(
         stream,
@@ -265,7 +265,7 @@ fn changes_update_the_manifests_of_the_array_and_its_parents() {
 }
 
 /// The body of an answer.
-fn body(answer: &str) -> &str {
+pub(crate) fn body(answer: &str) -> &str {
     answer.split_once("\r\n\r\n").unwrap().1
 }
 

@@ -78,6 +78,7 @@ fn help_pages() {
         "verify",
         "index",
         "serve",
+        "view",
         "copy",
         "overviews",
         "completions",
