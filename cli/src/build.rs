@@ -22,6 +22,8 @@ pub(crate) struct Building {
 enum Way {
     /// It is built under a temporary name in the same folder, then renamed.
     Beside(Pending, PathBuf),
+    /// The same, and the folder that has the name is removed.
+    Instead(Pending, PathBuf),
     /// It is built in place. The files that make it visible are written last.
     Staged(Transaction),
 }
@@ -29,13 +31,22 @@ enum Way {
 impl Building {
     /// Starts building at `to`: on the local disk under a temporary name, elsewhere in place.
     pub(crate) async fn start(to: &Place) -> Result<Self> {
+        Self::begin(to, false).await
+    }
+
+    /// The same, but replaces the folder at `to` at the end, if there is one. Only for the local disk.
+    pub(crate) async fn start_again(to: &Place) -> Result<Self> {
+        Self::begin(to, true).await
+    }
+
+    async fn begin(to: &Place, again: bool) -> Result<Self> {
         let what = || format!("cannot create {}", to.url);
         if to.local().is_none() {
             // A read-only store fails here. In other stores, an empty folder has no effect.
             to.context.vfs.create_dir(&to.path).await.with_context(what)?;
         }
         refuse_inside_array(to).await?;
-        if !to.context.vfs.list(&to.path).await.with_context(what)?.is_empty() {
+        if !again && !to.context.vfs.list(&to.path).await.with_context(what)?.is_empty() {
             bail!(
                 "cannot create {}: already exists; choose another name or remove it first",
                 to.url
@@ -76,7 +87,11 @@ impl Building {
         Ok(Self {
             place,
             to: to.clone(),
-            way: Way::Beside(half, path),
+            way: if again {
+                Way::Instead(half, path)
+            } else {
+                Way::Beside(half, path)
+            },
         })
     }
 
@@ -91,6 +106,12 @@ impl Building {
             Way::Beside(half, name) => {
                 let value = outcome?;
                 half.keep_as(&name).map_err(|e| taken(&self.to.url, e))?;
+                Ok(value)
+            }
+            Way::Instead(half, name) => {
+                let value = outcome?;
+                let what = || format!("cannot replace {}", self.to.url);
+                half.replace(&name).with_context(what)?;
                 Ok(value)
             }
             Way::Staged(transaction) => {

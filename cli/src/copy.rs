@@ -76,7 +76,7 @@ fn as_json(args: &Copy, files: &[Walked], bytes: u64) -> Value {
 
 /// Points the members of copied groups to the copies. Members outside the source keep their URI, with a message for
 /// each.
-async fn groups(env: &Env, from: &Place, made: &Place, to: &Place, files: &[Walked]) -> Result<()> {
+pub(crate) async fn groups(env: &Env, from: &Place, made: &Place, to: &Place, files: &[Walked]) -> Result<()> {
     for folder in files.iter().filter(|f| f.size.is_none()) {
         let Some(group) = folder
             .path
@@ -146,7 +146,7 @@ fn warn_not_copied(group: &Place, member: &Member) {
 }
 
 /// Returns an error if the source and the destination are the same or if one contains the other.
-fn apart(from: &Place, to: &Place) -> Result<()> {
+pub(crate) fn apart(from: &Place, to: &Place) -> Result<()> {
     let within = |outer: &Place, inner: &Place| match (outer.local(), inner.local()) {
         (Some(outer), Some(inner)) => real(inner).starts_with(real(outer)),
         (None, None) => vfs::path_within(&outer.url, &inner.url).is_some(),
@@ -189,7 +189,8 @@ fn real(path: &Path) -> PathBuf {
     real
 }
 
-async fn all(from: &Place, to: &Place, files: &[Walked]) -> Result<()> {
+/// Copies files and folders, which [`vfs::walk`] found at `from`.
+pub(crate) async fn all(from: &Place, to: &Place, files: &[Walked]) -> Result<()> {
     let progress = Progress::new(
         "copying",
         Some(sizes::total(files.iter().filter_map(|f| f.size))),

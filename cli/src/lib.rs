@@ -35,6 +35,7 @@ mod meta;
 mod output_file;
 mod overviews;
 mod progress;
+mod publish;
 pub mod put;
 mod schema;
 mod serve;
@@ -105,6 +106,7 @@ async fn command(env: &store::Env, command: &Command) -> Result<()> {
         Command::Index(args) => verify::index(args).await,
         Command::Serve(args) => serve::serve(env, args),
         Command::View(args) => serve::view(env, args),
+        Command::Publish(args) => publish::publish(env, args).await,
         Command::Copy(args) => copy::copy(env, args).await,
         Command::Overviews(args) => overviews::overviews(env, args).await,
         Command::Completions { shell } => manual::completions(*shell),

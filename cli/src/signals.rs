@@ -95,6 +95,45 @@ impl Pending {
         drop(self.lock.take());
         Ok(())
     }
+
+    /// Gives the complete folder the name of another one, which is removed.
+    pub(crate) fn replace(self, name: &Path) -> std::io::Result<()> {
+        if !name.exists() {
+            return self.keep_as(name);
+        }
+        let pending = lock();
+        exchange(&self.path, name)?;
+        drop(pending);
+        // The old folder now has the temporary name, and goes with it.
+        Ok(())
+    }
+}
+
+/// Lets two folders change places at once, so that readers find one of them at any time.
+#[cfg(target_os = "linux")]
+fn exchange(a: &Path, b: &Path) -> std::io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    match renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE) {
+        // The file system cannot.
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => exchange_in_steps(a, b),
+        done => Ok(done?),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn exchange(a: &Path, b: &Path) -> std::io::Result<()> {
+    exchange_in_steps(a, b)
+}
+
+/// The same with three renames. If the second fails, the first is undone.
+fn exchange_in_steps(a: &Path, b: &Path) -> std::io::Result<()> {
+    let aside = temporary_path(a).map_err(std::io::Error::other)?;
+    std::fs::rename(b, &aside)?;
+    if let Err(error) = std::fs::rename(a, b) {
+        std::fs::rename(&aside, b)?;
+        return Err(error);
+    }
+    std::fs::rename(&aside, a)
 }
 
 impl Drop for Pending {

@@ -150,6 +150,11 @@ Examples:
   hyperslab view temperature
   hyperslab view s3://bucket/weather --no-open";
 
+pub(super) const PUBLISH: &str = "\
+Examples:
+  hyperslab publish temperature site
+  hyperslab publish https://example.org/arrays/weather site --link --force";
+
 pub(super) const COPY: &str = "\
 Examples:
   hyperslab copy temperature s3://bucket/temperature

@@ -117,6 +117,27 @@ pub(crate) struct View {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Publish {
+    /// The path or URL of the array or group
+    #[arg(value_name = "ARRAY|GROUP")]
+    pub(crate) source: String,
+    /// The folder to write
+    pub(crate) site: PathBuf,
+    /// Replace a folder that `publish` wrote
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Do not copy the data; let the page read it from its URL, which must be http: or https:
+    #[arg(long)]
+    pub(crate) link: bool,
+    /// Use the built viewer in this folder [default: the one inside this program, if it has one]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) viewer: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Copy {
     /// Array, group or folder to copy: a path or URL
     pub(crate) src: String,

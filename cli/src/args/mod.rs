@@ -15,7 +15,7 @@ use clap_complete::Shell;
 
 pub(crate) use self::cells::{Append, Create, Import, Info, Schema, TextOptions, Write};
 pub(crate) use self::export::{Agg, Coordinates, Export, Order};
-pub(crate) use self::folders::{Copy, Group, Ls, Method, Overviews, Serve, View};
+pub(crate) use self::folders::{Copy, Group, Ls, Method, Overviews, Publish, Serve, View};
 pub(crate) use self::upkeep::{Consolidate, Delete, Evolve, Index, Meta, Mode, Vacuum, Verify};
 use crate::formats::{ImportFormat, Input, Output, endings};
 use crate::lists::{split, split_names};
@@ -147,6 +147,9 @@ pub(crate) enum Command {
     /// but what is shown can be read. Ends with Ctrl-C.
     #[command(after_help = examples::VIEW)]
     View(View),
+    /// Write a folder with the viewer and an array or a group, which any static host serves
+    #[command(after_help = examples::PUBLISH)]
+    Publish(Publish),
     /// Copy an array, a group or a folder between stores
     #[command(after_help = examples::COPY)]
     Copy(Copy),

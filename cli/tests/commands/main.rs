@@ -18,6 +18,7 @@ mod netcdf;
 mod overviews;
 mod parquet;
 mod preview;
+mod publishing;
 mod remote;
 mod serving;
 mod signals;

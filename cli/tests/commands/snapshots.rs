@@ -79,6 +79,7 @@ fn help_pages() {
         "index",
         "serve",
         "view",
+        "publish",
         "copy",
         "overviews",
         "completions",
