@@ -6,9 +6,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Instant;
 
-use crate::npm::{self, Engines};
-use crate::run::{self, Outcome, cargo, command, root, target};
+use crate::npm::Engines;
+use crate::run::{self, Outcome, cargo, command, made, root, target};
 use crate::setup::{Need, all};
+use crate::viewer;
 
 /// The command `demo`. `demo prepare` only builds the site and its arrays, without serving them.
 ///
@@ -18,13 +19,24 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     let mut steps = Steps::start();
     match args {
         [] => show(&mut steps),
-        [word] if word == "prepare" => {
-            // The tests have built the programs with all features before.
-            arrays(&mut steps, &[])?;
-            page(&mut steps, Engines::All)
-        }
+        [word] if word == "prepare" => prepare(&mut steps),
         _ => Err("usage: cargo xtask demo [prepare]".into()),
     }
+}
+
+/// Builds the page and its arrays, without serving them.
+///
+/// # Errors
+/// If something cannot be built.
+pub(crate) fn prepared() -> Outcome<PathBuf> {
+    prepare(&mut Steps::start())?;
+    Ok(site())
+}
+
+fn prepare(steps: &mut Steps) -> Outcome {
+    // The tests have built the programs with all features before.
+    arrays(steps, &[])?;
+    page(steps, Engines::All)
 }
 
 /// Announces the steps of the demo, each with the time since the start.
@@ -35,7 +47,7 @@ struct Steps {
 
 impl Steps {
     /// How many steps there are.
-    const ALL: usize = 6;
+    const ALL: usize = 4;
 
     fn start() -> Self {
         Self {
@@ -78,24 +90,9 @@ fn arrays(steps: &mut Steps, options: &[&str]) -> Outcome {
 
 /// Builds the npm package and the viewer, and puts them into the site.
 fn page(steps: &mut Steps, engines: Engines) -> Outcome {
-    steps.next("install what the page needs");
-    if let Some((need, why)) = all(&[Need::Wasm, Need::Node]).into_iter().next() {
-        return Err(format!("{need:?} is missing: {why}"));
-    }
-    steps.next("build the npm package");
-    npm::build(engines)?;
     steps.next("build the viewer");
-    run::run(
-        command("npm")
-            .args(["run", "--silent", "build"])
-            .current_dir(root().join("web-demo")),
-    )?;
-    run::run(
-        command("cp")
-            .arg("-r")
-            .arg(root().join("web-demo/dist/."))
-            .arg(made(&site())?),
-    )?;
+    let built = viewer::build(engines)?;
+    run::copy_into(&built, &made(&site())?)?;
     std::fs::write(site().join("arrays.json"), ARRAYS).map_err(|e| format!("arrays.json: {e}"))
 }
 
@@ -275,11 +272,6 @@ fn stop(child: &mut Child) {
 
 fn data(name: &str) -> String {
     text(&root().join("web-demo/data").join(name))
-}
-
-fn made(dir: &Path) -> Outcome<PathBuf> {
-    std::fs::create_dir_all(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
-    Ok(dir.to_path_buf())
 }
 
 fn text(path: &Path) -> String {

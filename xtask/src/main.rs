@@ -1,4 +1,4 @@
-//! The project's developer commands: `cargo xtask demo | site | test | bench | npm | setup`.
+//! The project's developer commands: `cargo xtask demo | program | site | test | bench | npm | setup`.
 
 mod bench;
 mod demo;
@@ -9,6 +9,7 @@ mod setup;
 mod site;
 mod steps;
 mod test;
+mod viewer;
 
 use std::process::ExitCode;
 
@@ -16,7 +17,8 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   demo     Mount sample arrays as a folder and show them in a browser
-  site     Build the book in docs/ and the npm reference as a website, and check its links
+  program  Build the released program with the viewer inside, for `hyperslab view`, `serve` and `publish`
+  site     Build the book in docs/, the npm reference and the viewer as a website, and check its links
   test     Run every check, after setting up what it needs: `test [STEP …]` or `test STEP FILTER`
   npm      Build the npm package `hyperslab` from the wasm crate
   bench    Run the benchmarks, write bench/results and print the table of ratios; `bench browser` compares the npm
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
     };
     let outcome = match command {
         "demo" => demo::run(rest),
+        "program" => viewer::program(),
         "site" => site::run(),
         "test" => test::run(rest),
         "npm" => npm::run(),

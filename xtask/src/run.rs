@@ -23,6 +23,23 @@ pub(crate) fn target() -> PathBuf {
     }
 }
 
+/// Creates a folder, unless it exists.
+///
+/// # Errors
+/// If it cannot be created.
+pub(crate) fn made(dir: &Path) -> Outcome<PathBuf> {
+    std::fs::create_dir_all(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+    Ok(dir.to_path_buf())
+}
+
+/// Copies what is in a folder into another one.
+///
+/// # Errors
+/// If something cannot be copied.
+pub(crate) fn copy_into(from: &Path, to: &Path) -> Outcome {
+    run(command("cp").arg("-r").arg(from.join(".")).arg(to))
+}
+
 /// The time since `start`, as minutes and seconds.
 pub(crate) fn elapsed(start: Instant) -> String {
     let seconds = start.elapsed().as_secs();
