@@ -20,6 +20,17 @@ function pixelsOf(canvas) {
 
 const frame = () => new Promise((done) => requestAnimationFrame(done));
 
+/** Bytes of values that were sent to the GPU. Uniforms and colour maps are smaller. */
+let uploaded = 0;
+for (const name of ["bufferData", "bufferSubData", "texSubImage2D", "texImage2D"]) {
+  const send = WebGL2RenderingContext.prototype[name];
+  WebGL2RenderingContext.prototype[name] = function (...args) {
+    const { byteLength = 0 } = args.find((arg) => ArrayBuffer.isView(arg)) ?? {};
+    if (byteLength > 2048) uploaded += byteLength;
+    return send.apply(this, args);
+  };
+}
+
 /** A deck that draws cells as pixels. */
 class Stage {
   constructor({ width = 64, height = 64, view = new OrthographicView({ flipY: true }), state = { target: [width / 2, height / 2, 0], zoom: 0 } } = {}) {
@@ -347,6 +358,29 @@ export const scenarios = {
     await new Promise((done) => setTimeout(done, 300));
     stage.end();
     return counts;
+  },
+
+  /** Bytes that are sent to the GPU at first, and when colours, ranges and the view change. */
+  async uploads() {
+    const cells = await dense([["y", 0, 63, 64], ["x", 0, 63, 64]], { type: "float32" }, new Float32Array(4096).fill(5));
+    const array = await create(new MemoryStore(), { type: "sparse", dims: ["x", "y"].map((name) => ({ name, type: "int32", domain: [0, 9999], tile: 100 })), attrs: [{ name: "v", type: "int32" }] });
+    const along = Int32Array.from({ length: 5000 }, (_, i) => i);
+    await put(array, null, { x: along, y: along, v: along });
+    const stage = new Stage();
+    const points = (props) => new QueryLayer({ id: "points", array, x: "x", y: "y", color: "v", ...props });
+    const found = {};
+    const show = async (name, ...layers) => {
+      const before = uploaded;
+      await stage.show(...layers);
+      found[name] = uploaded - before;
+    };
+    await show("cells", layer({ levels: cells, range: [0, 10] }));
+    await show("points", layer({ levels: cells, range: [0, 10] }), points({ range: [0, 5000] }));
+    await show("styles", layer({ levels: cells, range: [1, 9], colormap: "magma", scale: "log", decode: { scale: 2, offset: 1 } }), points({ range: [0, 9], colormap: "turbo", radius: 9 }));
+    stage.deck.setProps({ viewState: { target: [40, 40, 0], zoom: 1 } });
+    await show("moved", layer({ levels: cells, range: [1, 9] }), points({ range: [0, 9] }));
+    stage.end();
+    return found;
   },
 };
 

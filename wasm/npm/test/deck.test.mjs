@@ -132,3 +132,9 @@ test("draws points of a query by colour and size, and picks their fields", async
 test("follows the view with its query", async () => {
   assert.deepEqual(await run("follow"), [41, 30]);
 });
+
+test("sends values to the GPU once", async () => {
+  const { cells, points, styles, moved } = await run("uploads");
+  assert.ok(cells === 4 * 4096 && points >= 5000 * 4 * 4, `${cells} ${points}`);
+  assert.deepEqual([styles, moved], [0, 0]);
+});

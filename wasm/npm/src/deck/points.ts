@@ -30,6 +30,14 @@ export interface Batch {
   /** Radii in pixels, and what they were computed with. */
   radii?: Float32Array;
   radiiOf?: string;
+  /** What deck.gl draws. */
+  data?: PointsData;
+}
+
+/** Binary attributes. deck.gl uploads an attribute again if its object is another one. */
+export interface PointsData {
+  readonly length: number;
+  readonly attributes: { [accessor: string]: { readonly value: Float64Array | Float32Array | Uint8Array; readonly size: number } };
 }
 
 /** The batch of the first `length` cells. */
@@ -56,6 +64,21 @@ export function radiiOf(batch: Batch, size: string, [low, high]: readonly [numbe
   });
   Object.assign(batch, { radii, radiiOf: name });
   return radii;
+}
+
+/** What deck.gl draws of a batch. */
+export function dataOf(batch: Batch, radii: Float32Array | undefined): PointsData {
+  const before = batch.data;
+  if (before && before.attributes["getRadius"]?.value === radii) return before;
+  const attributes: PointsData["attributes"] = before ? { ...before.attributes } : {
+    getPosition: { value: batch.positions, size: batch.dimensions },
+    ...(batch.values ? { getValue: { value: batch.values, size: 1 } } : {}),
+    ...(batch.colors ? { getFillColor: { value: batch.colors, size: 4 } } : {}),
+  };
+  delete attributes["getRadius"];
+  if (radii) attributes["getRadius"] = { value: radii, size: 1 };
+  batch.data = { length: batch.length, attributes };
+  return batch.data;
 }
 
 /** All fields of a cell, with the labels of enumerations. */

@@ -11,7 +11,7 @@ import { missingOf, NONE } from "./missing.js";
 import { identityOf, json } from "./names.js";
 import type { Rect } from "./place.js";
 import { PointsLayer } from "./points-layer.js";
-import { batchOf, radiiOf, rowOf, type Batch, type PointFieldsInput } from "./points.js";
+import { batchOf, dataOf, radiiOf, rowOf, type Batch, type PointFieldsInput } from "./points.js";
 import type { QueryLayerOwnProps, QueryLayerProps, QueryPickingInfo } from "./query-props.js";
 import { shadingProps } from "./shading.js";
 import { colorsTexture, NO_DATA } from "./texture.js";
@@ -146,18 +146,9 @@ export class QueryLayer extends CompositeLayer<Required<QueryLayerOwnProps>> {
     if (!colors) return [];
     const shading = shadingProps(color === undefined ? [] : [range], scale, decode, colors);
     return batches.map((batch) => {
-      const { id, length, positions, dimensions, values, colors: own } = batch;
-      const attributes = {
-        getPosition: { value: positions, size: dimensions },
-        ...(values ? { getValue: { value: values, size: 1 } } : {}),
-        ...(own ? { getFillColor: { value: own, size: 4 } } : {}),
-        ...(size === undefined ? {} : { getRadius: { value: radiiOf(batch, size, sizeRange, sizePixels), size: 1 } }),
-      };
-      const style = { radiusUnits: "pixels", getRadius: radius, getFillColor: fillColor, getLineColor: missingColor, stroked: false, antialiasing: true };
-      const data = { length, attributes };
-      // Batches keep their arrays, so that only a change of sizes is uploaded.
-      const dataComparator = (now: typeof data, before?: typeof data) => Object.keys({ ...now.attributes, ...before?.attributes }).every((name) => value(now, name) === value(before, name));
-      return new PointsLayer(this.getSubLayerProps({ id: `${id}` }), { ...style, data, dataComparator, shading } as never);
+      const data = dataOf(batch, size === undefined ? undefined : radiiOf(batch, size, sizeRange, sizePixels));
+      const style = { radiusUnits: "pixels", getRadius: 1, radiusScale: size === undefined ? radius : 1, getFillColor: fillColor, getLineColor: missingColor, stroked: false, antialiasing: true };
+      return new PointsLayer(this.getSubLayerProps({ id: `${batch.id}` }), { ...style, data, shading } as never);
     });
   }
 
@@ -258,10 +249,6 @@ export class QueryLayer extends CompositeLayer<Required<QueryLayerOwnProps>> {
   private fail(error: unknown): void {
     this.raiseError(error instanceof Error ? error : new Error(String(error)), "");
   }
-}
-
-function value(data: { attributes: object } | undefined, name: string): unknown {
-  return (data?.attributes as Record<string, { value: unknown }> | undefined)?.[name]?.value;
 }
 
 /** The labels of the enumerations of fields. */
