@@ -255,6 +255,30 @@ export const scenarios = {
     return found;
   },
 
+  /** Tiles that cannot be read are told once each, and do not stop the others. */
+  async failures() {
+    const array = await dense([["y", 0, 127, 128], ["x", 0, 255, 128]], { type: "uint8" }, new Uint8Array(32768).fill(9));
+    const { store } = array;
+    let isBroken = false;
+    const own = await open({ list: (prefix) => store.list(prefix), get: (key) => { if (isBroken) throw new Error("the disk is on fire"); return store.get(key); } });
+    const stage = new Stage({ width: 256, height: 128 });
+    const said = [];
+    const props = (more) => layer({ levels: own, range: [0, 256], onError: (error) => { said.push(error.message.includes("on fire")); return true; }, ...more });
+    isBroken = true;
+    await stage.show(props());
+    for (let i = 0; i < 20; i += 1) await frame();
+    const found = { said: [...said], empty: stage.pixels()(9, 9) };
+    isBroken = false;
+    // What leaves the view and comes back is tried again.
+    stage.deck.setProps({ viewState: { target: [5000, 5000, 0], zoom: 0 } });
+    for (let i = 0; i < 5; i += 1) await frame();
+    stage.deck.setProps({ viewState: { target: [128, 64, 0], zoom: 0 } });
+    for (let i = 0; i < 30; i += 1) await frame();
+    found.again = stage.pixels()(9, 9);
+    stage.end();
+    return found;
+  },
+
   /** Props that do not fit the array are told to `onError`. */
   async mistakes() {
     const array = await dense([["y", 0, 3, 4], ["x", 0, 3, 4]], { type: "float64" }, new Float64Array(16));
@@ -340,6 +364,8 @@ export const scenarios = {
     found.some = [30, 50, 57].map((x) => some(x, 10)[3] > 0);
     const narrow = await stage.show(points({ pointsMax: 2 }));
     found.narrow = [10, 30, 50, 70].filter((x) => narrow(x, 10)[3] > 0).length;
+    const colored = await stage.show(points({ color: undefined, rgb: ["v", "kind", "kind"], rgbMax: 100, where: "v < 60" }));
+    found.rgb = [10, 30].map((x) => colored(x, 10));
     found.counts = counts.filter(([, done]) => done);
     stage.end();
     return found;

@@ -90,6 +90,10 @@ test("keeps the picture until that of another time has come, and aborts reads of
   assert.ok(most >= 4 && last === 0, `${most} ${last}`);
 });
 
+test("tells once that a tile cannot be read, and tries it again when it comes back into view", async () => {
+  assert.deepEqual(await run("failures"), { said: [true, true], empty: [0, 0, 0, 0], again: [9, 9, 9, 255] });
+});
+
 test("tells once which props do not fit the array", async () => {
   assert.deepEqual(await run("mistakes"), [
     "the array has no attribute 'w'; it has v",
@@ -122,11 +126,12 @@ test("takes props from a description", async () => {
 });
 
 test("draws points of a query by colour and size, and picks their fields", async () => {
-  const { colours, between, object, rows, some, narrow, counts } = await run("points");
+  const { colours, between, object, rows, some, narrow, rgb, counts } = await run("points");
   assert.deepEqual(colours, [gray(0), gray(128), gray(253), [255, 0, 0, 255]]);
   assert.deepEqual([between, object, rows], [[0, 0, 0, 0], { x: 30, y: 10, v: 50, kind: "owl" }, [[50, 99], [70, null]]]);
   assert.deepEqual(some, [false, true, true], "the condition leaves out 30, and the point at 50 has a radius of 9");
-  assert.deepEqual([narrow, counts], [2, [[4, true, false], [1, true, false], [2, true, true]]]);
+  assert.deepEqual([narrow, counts], [2, [[4, true, false], [1, true, false], [2, true, true], [2, true, false]]]);
+  assert.deepEqual(rgb, [[0, 0, 0, 255], [128, 3, 3, 255]]);
 });
 
 test("follows the view with its query", async () => {
