@@ -14,8 +14,8 @@ mod viewer {
     use std::io;
     use std::path::{Path, PathBuf};
 
-    use zip_for_build::ZipWriter;
-    use zip_for_build::write::SimpleFileOptions;
+    use zip::ZipWriter;
+    use zip::write::SimpleFileOptions;
 
     /// The folder of the built viewer. If it does not exist, the zip file is empty, so that checks of all features need
     /// no build of the viewer.
