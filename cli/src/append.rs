@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::args::Append;
 use crate::batches::Budget;
+use crate::download::Inputs;
 use crate::errors::usage;
 use crate::formats::ImportFormat;
 use crate::import::boxes::{self, FileBox};
@@ -29,7 +30,8 @@ pub(crate) async fn append(env: &Env, args: &Append) -> Result<()> {
         return Err(usage("ARRAY", "it is missing; give the input files and then the array"));
     };
     let first = inputs.first().map_or("-", String::as_str);
-    let Some(ImportFormat::File(format)) = format_of(args.format, first)? else {
+    let files = Inputs::fetch(inputs, args.format).await?;
+    let Some(ImportFormat::File(format)) = format_of(args.format, &files.first())? else {
         let why = "tables and numpy arrays are added with `hyperslab write`";
         return Err(usage("IN", why));
     };
@@ -42,7 +44,7 @@ pub(crate) async fn append(env: &Env, args: &Append) -> Result<()> {
     let along = args.along.as_deref();
     // The axis of a single file may follow from the room that there is.
     let join = along.filter(|_| inputs.len() > 1);
-    let mut source = open_files(inputs, join, format, &options)?;
+    let mut source = open_files(files.files(), join, format, &options)?;
     let what = || format!("cannot append {first} to {array}");
     env.will_change(&place);
     let (context, transaction) = place.context.begin();

@@ -15,6 +15,7 @@ mod cells;
 mod condition;
 mod copy;
 mod dictionaries;
+mod download;
 mod dry_run;
 mod errors;
 mod evolve;

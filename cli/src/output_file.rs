@@ -163,14 +163,14 @@ fn absent(name: &str, path: &Path) -> Result<()> {
 
 /// Free bytes on the disk of a file, if the system reports them.
 #[cfg(unix)]
-fn free(file: &File) -> Option<u64> {
+pub(crate) fn free(file: &File) -> Option<u64> {
     let found = rustix::fs::fstatvfs(file).ok()?;
     (found.f_blocks > 0).then(|| found.f_bavail.saturating_mul(found.f_frsize))
 }
 
 /// Not implemented for other systems.
 #[cfg(not(unix))]
-const fn free(_file: &File) -> Option<u64> {
+pub(crate) const fn free(_file: &File) -> Option<u64> {
     None
 }
 

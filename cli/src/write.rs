@@ -12,14 +12,18 @@ use serde_json::json;
 use crate::args::Write;
 use crate::batches::Budget;
 use crate::cells::{assemble, points};
+use crate::download::Inputs;
 use crate::errors::usage;
+use crate::formats::ImportFormat;
 use crate::input::{Lines, Rounding, Source, Table};
 use crate::store::{Env, seed};
 use crate::{show, time_args};
 
 /// Runs the command.
 pub(crate) async fn write(env: &Env, args: &Write) -> Result<()> {
-    let source = Source::new(&args.input, args.format, &args.text)?;
+    let inputs = Inputs::fetch(std::slice::from_ref(&args.input), args.format.map(ImportFormat::Cells)).await?;
+    let input = inputs.first();
+    let source = Source::new(&input, args.format, &args.text)?;
     let budget = Budget::new(args.memory);
     let array = env.open_to_write(&args.array, Some(budget)).await?;
     let stream = source.stream(Rounding::Refused)?;

@@ -1,14 +1,13 @@
 //! Several files as one, along an axis: the days of a year, the scenes of a season.
 
 use std::ops::Range;
-use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::metadata::Entry;
 use hyperslab::schema::Schema;
 use hyperslab::{Column, Scalar};
 
-use crate::{Format, Length, NewArray, Options, Plan, Source, open};
+use crate::{Format, InputFile, Length, NewArray, Options, Plan, Source, open};
 
 /// Attributes of variables that must be the same in all files, because the cells mean something else otherwise.
 const MEANING: [&str; 4] = [".units", ".calendar", ".scale_factor", ".add_offset"];
@@ -16,7 +15,7 @@ const MEANING: [&str; 4] = [".units", ".calendar", ".scale_factor", ".add_offset
 /// Files whose arrays follow each other along an axis.
 struct Joined {
     plan: Plan,
-    files: Vec<PathBuf>,
+    files: Vec<InputFile>,
     /// The first position of each file along the axis, and the end of the last one.
     starts: Vec<u64>,
     /// For each array, whether it has the axis.
@@ -33,15 +32,15 @@ struct Joined {
 /// # Errors
 /// The axis is unknown, or not the first one of its arrays; the arrays of the files differ in fields, types, shapes or
 /// units; errors of [`open`].
-pub fn open_along(files: &[PathBuf], format: Format, axis: &str, options: &Options) -> Result<Box<dyn Source>> {
+pub fn open_along(files: &[InputFile], format: Format, axis: &str, options: &Options) -> Result<Box<dyn Source>> {
     let (first, others) = files.split_first().context("there are no files to import")?;
-    let mut source = open(first, format, options)?;
+    let mut source = open(&first.path, format, options)?;
     let mut plan = source.plan().clone();
     let has_axis = along(&plan, axis)?;
     let mut starts = vec![0, length(&plan, &has_axis)];
     for file in others {
-        let what = || format!("cannot put {} after {}", file.display(), first.display());
-        let mut next = open(file, format, options).with_context(what)?;
+        let what = || format!("cannot put {} after {}", file.name, first.name);
+        let mut next = open(&file.path, format, options).with_context(what)?;
         same(&plan, next.plan(), &has_axis).with_context(what)?;
         let differing = differing(source.as_mut(), next.as_mut(), &has_axis, options).with_context(what)?;
         plan.notes.extend(
@@ -243,8 +242,8 @@ fn lengthen(array: &mut NewArray, total: u64) -> Result<()> {
 impl Joined {
     fn file(&mut self, number: usize) -> Result<&mut dyn Source> {
         if self.current.as_ref().is_none_or(|(at, _)| *at != number) {
-            let path = self.files.get(number).context("there is no such file")?;
-            let source = open(path, self.format, &self.options)?;
+            let file = self.files.get(number).context("there is no such file")?;
+            let source = open(&file.path, self.format, &self.options)?;
             self.current = Some((number, source));
         }
         match &mut self.current {
@@ -272,20 +271,17 @@ impl Source for Joined {
             }
             let mut ranges = vec![part.start - start..part.end - start];
             ranges.extend_from_slice(rest);
-            let path = self
-                .files
-                .get(number)
-                .map_or_else(String::new, |f| f.display().to_string());
+            let name = self.files.get(number).map_or_else(String::new, |f| f.name.clone());
             let columns = self
                 .file(number)?
                 .read_box(array, &ranges)
-                .with_context(|| format!("cannot read {path}"))?;
+                .with_context(|| format!("cannot read {name}"))?;
             if joined.is_empty() {
                 joined = columns;
                 continue;
             }
-            for ((name, column), (other, more)) in joined.iter_mut().zip(&columns) {
-                ensure!(name == other, "{path} has its fields in another order");
+            for ((field, column), (other, more)) in joined.iter_mut().zip(&columns) {
+                ensure!(field == other, "{name} has its fields in another order");
                 column.append(more);
             }
         }

@@ -37,7 +37,7 @@ pub mod tiles;
 #[cfg(feature = "zarr")]
 mod zarr;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
@@ -72,6 +72,26 @@ impl Default for Options {
         Self {
             memory_bytes: 64 << 20,
             unpack: false,
+        }
+    }
+}
+
+/// A file to import.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputFile {
+    /// What messages call it: the path or URL that the user gave.
+    pub name: String,
+    /// Where it is read. The path of a Zarr store may be a URL.
+    pub path: PathBuf,
+}
+
+impl InputFile {
+    /// A file that messages call by its path.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        Self {
+            name: path.display().to_string(),
+            path,
         }
     }
 }

@@ -4,13 +4,13 @@
 
 mod common;
 
-use hyperslab_formats::{Format, Length, Options, open_along};
+use hyperslab_formats::{Format, InputFile, Length, Options, open_along};
 
 use common::{array, cells, file, open};
 
 #[test]
 fn files_follow_each_other_along_an_axis() {
-    let files = ["climate3.nc", "climate3.nc", "climate3.nc"].map(file);
+    let files = ["climate3.nc", "climate3.nc", "climate3.nc"].map(|n| InputFile::new(file(n)));
     let mut joined = open_along(&files, Format::NetCdf, "time", &Options::default()).unwrap();
     let mut single = open("climate3.nc", Format::NetCdf);
     let paths: Vec<(String, bool)> = single
@@ -48,7 +48,7 @@ fn files_follow_each_other_along_an_axis() {
 #[test]
 fn files_that_do_not_fit_are_refused() {
     let refused = |names: &[&str], axis: &str, why: &str| {
-        let files: Vec<_> = names.iter().map(|n| file(n)).collect();
+        let files: Vec<_> = names.iter().map(|n| InputFile::new(file(n))).collect();
         let error = open_along(&files, Format::NetCdf, axis, &Options::default())
             .err()
             .unwrap();
@@ -71,7 +71,7 @@ fn files_with_other_latitudes_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let moved = folder.path().join("moved.nc");
     std::fs::write(&moved, bytes).unwrap();
-    let files = [file("climate3.nc"), moved];
+    let files = [file("climate3.nc"), moved].map(InputFile::new);
     let error = open_along(&files, Format::NetCdf, "time", &Options::default())
         .err()
         .unwrap();

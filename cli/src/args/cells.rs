@@ -66,7 +66,7 @@ pub(crate) struct TextOptions {
 pub(crate) struct Write {
     /// Path or URL of the array
     pub(crate) array: String,
-    /// Input file, or - for standard input
+    /// Path or URL of the input file, or - for standard input
     #[arg(value_name = "IN")]
     pub(crate) input: String,
     /// Fill this box, if the file has no coordinates
@@ -95,8 +95,8 @@ pub(crate) struct Write {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Import {
-    /// Input file, or - for a table from standard input; last, the path or URL of the new array or group. Several input
-    /// files need --along
+    /// Path or URL of the input file, or - for a table from standard input; last, the path or URL of the new array or
+    /// group. Several input files need --along
     // One list, because options may stand between its parts.
     #[arg(value_name = "PATH", required = true, num_args = 1..)]
     pub(crate) paths: Vec<String>,
@@ -158,7 +158,7 @@ pub(crate) struct Import {
 
 #[derive(Debug, Args)]
 pub(crate) struct Append {
-    /// Input files; last, the path or URL of the array or group
+    /// Paths or URLs of the input files; last, the path or URL of the array or group
     #[arg(value_name = "PATH", required = true, num_args = 1..)]
     pub(crate) paths: Vec<String>,
     /// Continue along this axis, which must be the first one of its arrays [default: the only one with room]

@@ -23,16 +23,18 @@ use std::borrow::Cow;
 
 use std::fs::File;
 use std::io::Read as _;
+use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use hyperslab::metadata::{Entry, MetaValue};
 use hyperslab::schema::{Enumeration, Schema};
 use hyperslab::{Array, CellCount, Column, CreateOptions, Datatype, Window, WriteOptions};
-use hyperslab_formats::{Length, NewArray, Plan};
+use hyperslab_formats::{InputFile, Length, NewArray, Plan};
 
 use crate::args::Import;
 use crate::batches::{Batched, BoxCells, Budget};
 use crate::build::Building;
+use crate::download::{Inputs, plain};
 use crate::errors::usage;
 use crate::formats::{self, ImportFormat};
 use crate::input::{Rounding, Source, Stream, Table};
@@ -50,8 +52,10 @@ pub(crate) async fn import(env: &Env, args: &Import) -> Result<()> {
         let why = "it is missing; give the input file and then the new array";
         return Err(usage("ARRAY", why));
     }
-    let format = match format_of(args.format, args.input())? {
-        Some(ImportFormat::File(format)) => return planned::import(env, args, format).await,
+    let inputs = Inputs::fetch(args.inputs(), args.format).await?;
+    let input = inputs.first();
+    let format = match format_of(args.format, &input)? {
+        Some(ImportFormat::File(format)) => return planned::import(env, args, inputs.files(), format).await,
         Some(ImportFormat::Cells(format)) => Some(format),
         None => None,
     };
@@ -66,7 +70,7 @@ pub(crate) async fn import(env: &Env, args: &Import) -> Result<()> {
             "the values of tables and numpy arrays are not packed; leave the option out",
         ));
     }
-    let source = Source::new(args.input(), format, &args.text)?;
+    let source = Source::new(&input, format, &args.text)?;
     let budget = Budget::new(args.memory);
     let mut args = Cow::Borrowed(args);
     let looked = if let Some(text) = source.text(Rounding::Accepted)? {
@@ -91,17 +95,19 @@ pub(crate) async fn import(env: &Env, args: &Import) -> Result<()> {
 }
 
 /// The format that was asked for, or that of a file; `None` for standard input.
-pub(crate) fn format_of(asked: Option<ImportFormat>, path: &str) -> Result<Option<ImportFormat>> {
+pub(crate) fn format_of(asked: Option<ImportFormat>, file: &InputFile) -> Result<Option<ImportFormat>> {
     Ok(match asked {
         Some(format) => Some(format),
-        None if path == "-" => None,
-        None => Some(formats::of_name(path).or_else(|why| by_content(path).ok_or(usage("IN", why)))?),
+        None if file.name == "-" => None,
+        None => {
+            Some(formats::of_name(plain(&file.name)).or_else(|why| by_content(&file.path).ok_or(usage("IN", why)))?)
+        }
     })
 }
 
 /// The format that the first bytes of a file have, or that the files of a folder have, if its extension tells nothing.
-fn by_content(path: &str) -> Option<ImportFormat> {
-    if let Some(format) = hyperslab_formats::Format::of_folder(path.as_ref()) {
+fn by_content(path: &Path) -> Option<ImportFormat> {
+    if let Some(format) = hyperslab_formats::Format::of_folder(path) {
         return Some(ImportFormat::File(format));
     }
     let mut head = Vec::new();

@@ -1,13 +1,11 @@
 //! Makes the arrays and groups that a file of another format describes.
 
-use std::path::PathBuf;
-
 use anyhow::{Context as _, Result, ensure};
 use hyperslab::group::{GroupChange, GroupMember, MemberKind, change_group, create_group, write_group_metadata};
 use hyperslab::schema::Layout;
 use hyperslab::vfs::join;
 use hyperslab::{Array, Cells, CreateOptions, Window, WriteOptions};
-use hyperslab_formats::{Format, Length, NewArray, NewGroup, Options, Plan, Source};
+use hyperslab_formats::{Format, InputFile, Length, NewArray, NewGroup, Options, Plan, Source};
 
 use super::boxes::{self, FileBox};
 use super::preview::{self, bytes_of, bytes_per_cell};
@@ -23,14 +21,14 @@ use crate::{show, sizes, time_args};
 const BYTES_MAX: u64 = 1 << 50;
 
 /// Imports a file into a new array or group.
-pub(super) async fn import(env: &Env, args: &Import, format: Format) -> Result<()> {
+pub(super) async fn import(env: &Env, args: &Import, files: &[InputFile], format: Format) -> Result<()> {
     refuse_options_of_tables(args, format)?;
     let budget = Budget::new(args.memory);
     let options = Options {
         memory_bytes: budget.batch_bytes(),
         unpack: args.unpack,
     };
-    let mut source = opened(args, format, &options)?;
+    let mut source = open_files(files, args.along.as_deref(), format, &options)?;
     let mut plan = source.plan().clone();
     if let Some(path) = &args.schema {
         preview::apply(&mut plan, preview::read(path)?)?;
@@ -65,30 +63,23 @@ pub(super) async fn import(env: &Env, args: &Import, format: Format) -> Result<(
         .await
 }
 
-/// The file, or the files that are joined along an axis.
-fn opened(args: &Import, format: Format, options: &Options) -> Result<Box<dyn Source>> {
-    open_files(args.inputs(), args.along.as_deref(), format, options)
-}
-
 /// A file, or the files that are joined along an axis.
 pub(crate) fn open_files(
-    inputs: &[String],
+    files: &[InputFile],
     along: Option<&str>,
     format: Format,
     options: &Options,
 ) -> Result<Box<dyn Source>> {
-    let first = inputs.first().map_or("-", String::as_str);
-    let unreadable = |name: &&String| *name == "-" || name.contains("://") && !format.reads_urls();
-    if let Some(other) = inputs.iter().find(unreadable) {
+    let first = files.first().map_or("-", |file| &file.name);
+    if files.iter().any(|file| file.name == "-") {
         let why = format!(
-            "{} files are read from the local disk only; save {other} to a file first",
+            "{} files cannot be read from standard input; save the input to a file first",
             format.title()
         );
         return Err(usage("IN", why));
     }
-    let files: Vec<PathBuf> = inputs.iter().map(PathBuf::from).collect();
-    let opened = match (along, files.as_slice()) {
-        (None, [file]) => hyperslab_formats::open(file, format, options),
+    let opened = match (along, files) {
+        (None, [file]) => hyperslab_formats::open(&file.path, format, options),
         (Some(axis), files) => hyperslab_formats::open_along(files, format, axis, options),
         (None, _) => {
             let why = "several files are joined along an axis; name it, as in --along time";

@@ -25,6 +25,7 @@ use std::fs::File;
 #[cfg(test)]
 use std::io::Cursor;
 use std::io::{self, Read, Seek as _};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -32,8 +33,10 @@ use arrow_array::ArrayRef;
 use hyperslab::arrow::FieldType;
 use hyperslab::schema::Layout;
 use hyperslab::{Column, Scalar};
+use hyperslab_formats::InputFile;
 
 use crate::args::TextOptions;
+use crate::download::plain;
 use crate::errors::usage;
 use crate::formats::{self, Input};
 
@@ -164,6 +167,7 @@ impl Table {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Source<'a> {
     name: &'a str,
+    path: &'a Path,
     /// The file, if it is already open.
     file: Option<&'a File>,
     format: Input,
@@ -173,15 +177,9 @@ pub(crate) struct Source<'a> {
 
 impl<'a> Source<'a> {
     /// # Errors
-    /// The name is a URL or has no known extension, or an option about text is given for another format.
-    pub(crate) fn new(name: &'a str, format: Option<Input>, options: &TextOptions) -> Result<Self> {
-        ensure!(
-            !name.contains("://"),
-            usage(
-                "IN",
-                format!("{name} is not a local file; download it first, or pipe it in with -")
-            )
-        );
+    /// The name has no known extension, or an option about text is given for another format.
+    pub(crate) fn new(input: &'a InputFile, format: Option<Input>, options: &TextOptions) -> Result<Self> {
+        let name = input.name.as_str();
         let format = match format {
             Some(format) => format,
             None if name == "-" => {
@@ -190,7 +188,7 @@ impl<'a> Source<'a> {
                     "standard input has no file extension; give --format, as in --format arrow",
                 ));
             }
-            None => formats::of_name(name).map_err(|why| usage("IN", why))?,
+            None => formats::of_name(plain(name)).map_err(|why| usage("IN", why))?,
         };
         let separated = matches!(format, Input::Csv | Input::Tsv);
         ensure!(
@@ -207,6 +205,7 @@ impl<'a> Source<'a> {
         );
         Ok(Self {
             name,
+            path: &input.path,
             file: None,
             format,
             separator: options.separator.or(usual_separator(format)),
@@ -221,6 +220,7 @@ impl<'a> Source<'a> {
     pub(crate) fn of_file(name: &'a str, file: &'a File, format: Input) -> Self {
         Self {
             name,
+            path: Path::new(name),
             file: Some(file),
             format,
             separator: usual_separator(format),
@@ -307,7 +307,7 @@ impl<'a> Source<'a> {
         if self.name == "-" {
             return kept(io::stdin().lock());
         }
-        let file = File::open(self.name)?;
+        let file = File::open(self.path)?;
         if file.metadata()?.is_file() {
             return Ok(file);
         }

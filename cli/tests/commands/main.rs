@@ -7,6 +7,7 @@ mod by_value;
 mod copying;
 mod deleting;
 mod dictionaries;
+mod downloading;
 mod failing;
 mod formats;
 mod hostile;

@@ -354,9 +354,9 @@ fn an_import_that_would_lose_data_is_refused() {
     check(&shell, extent, 2, &["dimension 'n'", "1 or more, not -5"]);
     check(
         &shell,
-        "import https://example.org/in.csv b",
+        "import - b --format nc",
         2,
-        &["is not a local file"],
+        &["cannot be read from standard input; save the input to a file first"],
     );
     check(
         &shell,

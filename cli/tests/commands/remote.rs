@@ -73,7 +73,7 @@ fn errors_about_missing_credentials_say_what_to_set() {
 
 /// The address of a server that answers each target with `reply`: a status with headers, and a body. Also returns the
 /// log of its requests.
-fn replying(reply: impl Fn(&str) -> (String, String) + Send + 'static) -> (String, Arc<Mutex<String>>) {
+pub(crate) fn replying(reply: impl Fn(&str) -> (String, String) + Send + 'static) -> (String, Arc<Mutex<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let asked = Arc::new(Mutex::new(String::new()));

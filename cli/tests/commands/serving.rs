@@ -17,7 +17,7 @@ impl Drop for Server {
     }
 }
 
-fn serve(shell: &Shell) -> Server {
+pub(crate) fn serve(shell: &Shell) -> Server {
     start(shell, "serve . --port 0")
 }
 

@@ -53,7 +53,7 @@ pub use mem::MemVfs;
 pub use path::{check_path, join, last_part, split};
 #[cfg(feature = "object-store")]
 pub use remote::{HttpVfs, ObjectVfs, PagedStore, Patience};
-pub use url::{join_url, local_path, open_url, path_within, redact};
+pub use url::{join_url, local_path, open_file_url, open_url, path_within, redact};
 pub use walk::{Walked, walk};
 
 /// The return type of store operations: a boxed `Send` future.

@@ -19,6 +19,19 @@ pub fn open_url(url: &str) -> Result<(Arc<dyn Vfs>, String)> {
     }
 }
 
+/// Opens the store of the single file at `url`. Returns it with the path of the file in it, which may be empty. The same
+/// as [`open_url`], but no manifest is read from web servers, which have one for folders only.
+///
+/// # Errors
+/// `Unsupported` if this build does not support the scheme.
+pub fn open_file_url(url: &str) -> Result<(Arc<dyn Vfs>, String)> {
+    #[cfg(feature = "object-store")]
+    if let Some(("http" | "https", _)) = scheme(url) {
+        return Ok((Arc::new(super::HttpVfs::new(url)?), String::new()));
+    }
+    open_url(url)
+}
+
 /// The local path named by a path or a `file:` URL, or `None` for other URLs.
 pub fn local_path(url: &str) -> Option<&std::path::Path> {
     match scheme(url) {

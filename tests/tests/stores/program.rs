@@ -60,6 +60,16 @@ pub(crate) fn keeps_an_array(folder: &str, environment: &[(&'static str, String)
     run(&["copy", taken, copied], "");
     assert_eq!(run(&["export", copied, "-", "--format", "csv"], ""), cells);
     assert_eq!(run(&["ls", folder], "").lines().count(), 3);
+
+    let files = tempfile::tempdir().unwrap();
+    std::fs::write(files.path().join("in.csv"), cells).unwrap();
+    run(
+        &["copy", files.path().to_str().unwrap(), &format!("{folder}/files")],
+        "",
+    );
+    let (file, read) = (format!("{folder}/files/in.csv"), format!("{folder}/read"));
+    run(&["import", &file, &read, "--sparse", "--dims", "x"], "");
+    assert_eq!(run(&["export", &read, "-", "--format", "csv"], ""), cells);
 }
 
 #[test]
