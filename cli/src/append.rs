@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::metadata::Entry;
 use hyperslab::schema::Schema;
 use hyperslab::vfs::redact;
-use hyperslab::{Array, BoxWriter, Query, Region, Scalar, ScalarRange, Window, WriteOptions};
+use hyperslab::{Array, Query, Region, Scalar, ScalarRange, SealedFragment, Window, WriteOptions, commit_together};
 use hyperslab_formats::{Length, NewArray, Options, Plan, Source, check_next};
 use serde_json::json;
 
@@ -189,7 +189,7 @@ impl Target {
                 .map(|(n, _)| n)
         };
         let progress = Progress::new("appending", Some(chosen().map(|(_, new)| bytes_of(new)).sum()), "bytes");
-        let mut writers: Vec<BoxWriter> = Vec::new();
+        let mut written: Vec<SealedFragment> = Vec::new();
         for (number, new) in chosen() {
             let (Some(array), Some(stored)) = (self.arrays.get(number), self.plan.arrays.get(number)) else {
                 continue;
@@ -209,22 +209,21 @@ impl Target {
                 seed: seed()?,
                 sync: true,
             };
-            let filled = boxes::fill(array, source, &file_box, most, &options, &progress).await;
-            match filled.with_context(|| format!("cannot append to '{}'", shown(&new.path))) {
-                Ok(writer) => writers.push(writer),
+            let sealed = match boxes::fill(array, source, &file_box, most, &options, &progress).await {
+                Ok(writer) => writer.seal().await.map_err(Into::into),
+                Err(error) => Err(error),
+            };
+            match sealed.with_context(|| format!("cannot append to '{}'", shown(&new.path))) {
+                Ok(fragment) => written.push(fragment),
                 Err(error) => {
-                    for writer in writers {
-                        writer.abandon().await;
+                    for fragment in written {
+                        fragment.abandon().await;
                     }
                     return Err(error);
                 }
             }
         }
-        let mut names = Vec::new();
-        for writer in writers {
-            names.push(writer.finish().await?);
-        }
-        Ok(names)
+        Ok(commit_together(written).await?)
     }
 }
 

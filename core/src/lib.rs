@@ -224,7 +224,7 @@ pub use query::{
     Aggregate, Batch, Batches, CompareOp, Condition, Finding, PlannedRequest, PlannedTile, Query, ReadPlan, Region,
 };
 pub use scalar::{Scalar, ScalarRange};
-pub use write::{BoxWriter, Cells, FragmentWriter, WriteOptions};
+pub use write::{BoxWriter, Cells, FragmentWriter, SealedFragment, WriteOptions, commit_together};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -34,6 +34,7 @@ const SHELL: &[&str] = &[
     "core/src/view/selection/by_value.rs",
     "core/src/view/selection/labels.rs",
     "core/src/view/resolver",
+    "core/src/write/together.rs",
     "core/src/write/adopt.rs",
     "core/src/write/box_writer.rs",
     "core/src/write/commit.rs",

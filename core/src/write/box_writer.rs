@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::boxes::DenseBox;
 use super::commit::Draft;
-use super::writer::{commit_or_discard, dense_box};
-use super::{WriteOptions, check};
+use super::writer::dense_box;
+use super::{SealedFragment, WriteOptions, check};
 use crate::array::Array;
 use crate::column::Column;
 use crate::error::{Error, Result};
@@ -86,6 +86,40 @@ impl BoxWriter {
     /// [`Error::InvalidArgument`] if parts are missing; [`Error::Io`]. The files written so far are removed if the
     /// store permits it.
     pub async fn finish(self) -> Result<String> {
+        self.seal().await?.0.commit().await
+    }
+
+    /// Completes the fragment, which stays invisible until [`commit_together`](crate::commit_together) commits it.
+    ///
+    /// ```
+    /// # use hyperslab::schema::{ArrayType, Attribute, Dimension, Schema};
+    /// # use hyperslab::*;
+    /// # fn main() -> hyperslab::Result<()> { hyperslab::blocking::block_on(async {
+    /// # let context = Context::memory();
+    /// # let x = Dimension::new("x", Datatype::Int32, 0, 9, 2);
+    /// # let schema = Schema::new(ArrayType::Dense, vec![x], vec![Attribute::new("a", Datatype::Int32, CellCount::ONE)]);
+    /// # let options = WriteOptions { timestamp_ms: 2, seed: [2; 32], sync: false };
+    /// # for path in ["heat", "time"] {
+    /// #     let options = CreateOptions { timestamp_ms: 1, seed: [1; 32], key: None };
+    /// #     Array::create(&context, path, &schema, &[], &options).await?;
+    /// # }
+    /// let mut fragments = Vec::new();
+    /// for path in ["heat", "time"] {
+    ///     let array = Array::open(&context, path, &OpenOptions::default()).await?;
+    ///     let part = vec![ScalarRange::new(0, 1)];
+    ///     let mut writer = array.box_writer(part.clone(), &options).await?;
+    ///     writer.push(&part, vec![("a".to_owned(), Column::from_values(Datatype::Int32, &[7, 8]))]).await?;
+    ///     fragments.push(writer.seal().await?);
+    /// }
+    /// // Both arrays grow, or neither.
+    /// assert_eq!(commit_together(fragments).await?.len(), 2);
+    /// # Ok(()) }) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if parts are missing; [`Error::Io`]. The files written so far are removed if the
+    /// store permits it.
+    pub async fn seal(self) -> Result<SealedFragment> {
         let (array, name) = (self.draft.array().clone(), self.draft.name.clone());
         let sealed = match self.tiles.count() {
             Some(count) if count == self.written => self.draft.seal(Some(self.region), Vec::new()).await,
@@ -94,7 +128,13 @@ impl BoxWriter {
                 self.written
             ))),
         };
-        commit_or_discard(&array, &name, sealed).await
+        match sealed {
+            Ok(sealed) => Ok(SealedFragment(sealed)),
+            Err(error) => {
+                Draft::discard(&array, &name).await;
+                Err(error)
+            }
+        }
     }
 
     /// Abandons the fragment and removes its files if the store permits it.

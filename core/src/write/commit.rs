@@ -219,9 +219,9 @@ pub(crate) struct Sealed {
 
 impl Sealed {
     /// Makes the fragment visible.
-    pub(crate) async fn commit(self) -> Result<String> {
+    pub(crate) async fn commit(&self) -> Result<String> {
         put_commit(&self.array, &[&self.name], &self.commit, Vec::new(), self.sync).await?;
-        Ok(self.name)
+        Ok(self.name.clone())
     }
 }
 
@@ -269,7 +269,7 @@ pub(super) fn commit_path(version: Version, name: &str) -> String {
 }
 
 /// The folder of a fragment that is being written.
-fn draft_dir(array: &Array, name: &str) -> String {
+pub(super) fn draft_dir(array: &Array, name: &str) -> String {
     let version = array.schema().version.for_new_fragments();
     fragment_dir(array, version.has_commit_folder(), name)
 }

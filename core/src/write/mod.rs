@@ -17,9 +17,11 @@ pub(crate) mod pack;
 pub(crate) mod sort;
 pub(crate) mod stats;
 pub(crate) mod tiler;
+mod together;
 pub(crate) mod writer;
 
 pub use box_writer::BoxWriter;
+pub use together::{SealedFragment, commit_together};
 pub use writer::FragmentWriter;
 
 use crate::column::Column;
