@@ -142,7 +142,7 @@ pub(crate) async fn refuse_inside_array(to: &Place) -> Result<()> {
 }
 
 /// Splits a path into the root of the file system and the path from there. Resolves links in the existing part.
-fn from_root(path: &Path) -> Result<(String, String)> {
+pub(crate) fn from_root(path: &Path) -> Result<(String, String)> {
     let path = std::path::absolute(path)?;
     let real = path.ancestors().skip(1).find_map(|above| {
         let rest = path.strip_prefix(above).ok()?;

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, ensure};
 use hyperslab::group::{GroupChange, GroupMember, MemberKind, change_group, create_group, write_group_metadata};
 use hyperslab::schema::Layout;
-use hyperslab::vfs::join;
+use hyperslab::vfs::{self, join};
 use hyperslab::{Array, Cells, CreateOptions, Window, WriteOptions};
 use hyperslab_formats::{Format, InputFile, Length, NewArray, NewGroup, Options, Plan, Source};
 
@@ -11,7 +11,7 @@ use super::boxes::{self, FileBox};
 use super::preview::{self, bytes_of, bytes_per_cell};
 use crate::args::Import;
 use crate::batches::{Batched, Budget};
-use crate::build::Building;
+use crate::build::{Building, from_root};
 use crate::errors::usage;
 use crate::progress::Progress;
 use crate::store::{Env, Place, seed};
@@ -50,7 +50,9 @@ pub(super) async fn import(env: &Env, args: &Import, files: &[InputFile], format
     for note in &plan.notes {
         show::note(format_args!("{note}"));
     }
-    let building = Building::start(&Place::new(args.array())?).await?;
+    let place = Place::new(args.array())?;
+    refuse_inside_source(files, &place)?;
+    let building = Building::start(&place).await?;
     let job = Job {
         env,
         place: building.place().clone(),
@@ -87,6 +89,28 @@ pub(crate) fn open_files(
         }
     };
     opened.with_context(|| format!("cannot read {first}"))
+}
+
+/// Returns an error if the new array would be inside a folder that is imported.
+fn refuse_inside_source(files: &[InputFile], to: &Place) -> Result<()> {
+    for file in files {
+        let within = match (vfs::local_path(&file.name), to.local()) {
+            (Some(from), Some(to)) if from.is_dir() => {
+                let (_, from) = from_root(&from.canonicalize()?)?;
+                from_root(to)?.1.starts_with(&format!("{from}/"))
+            }
+            (None, None) => vfs::path_within(&file.name, &to.url).is_some(),
+            _ => false,
+        };
+        if within {
+            let why = format!(
+                "it is inside {}, which is imported; choose a path outside of it",
+                file.name
+            );
+            return Err(usage("ARRAY", why));
+        }
+    }
+    Ok(())
 }
 
 /// Files that say themselves what they hold take no options about columns.
@@ -284,14 +308,18 @@ mod tests {
     type Columns = Vec<(String, Column)>;
 
     /// A file of 64 MiB whose first part cannot be read.
-    struct Damaged(Plan);
+    struct Damaged {
+        plan: Plan,
+        panics: bool,
+    }
 
     impl Source for Damaged {
         fn plan(&self) -> &Plan {
-            &self.0
+            &self.plan
         }
 
         fn read_box(&mut self, _: usize, _: &[Range<u64>]) -> Result<Columns> {
+            assert!(!self.panics, "a bug of the reader");
             bail!("chunk 0 is damaged")
         }
 
@@ -315,13 +343,20 @@ mod tests {
         };
         let plan = Plan::single(array);
         let env = Env::new(None);
-        let job = Job {
-            env: &env,
-            place: Place::new(&folder.path().join("a").to_string_lossy()).unwrap(),
-            timestamp_ms: 1,
-            budget: Budget::new(64 << 20),
-        };
-        let made = pollster::block_on(job.make(&plan, &mut Damaged(plan.clone())));
-        assert!(format!("{:#}", made.unwrap_err()).contains("chunk 0 is damaged"));
+        for (panics, why) in [(false, "chunk 0 is damaged"), (true, "the reader of the file failed")] {
+            let name = if panics { "panics" } else { "fails" };
+            let job = Job {
+                env: &env,
+                place: Place::new(&folder.path().join(name).to_string_lossy()).unwrap(),
+                timestamp_ms: 1,
+                budget: Budget::new(64 << 20),
+            };
+            let mut source = Damaged {
+                plan: plan.clone(),
+                panics,
+            };
+            let made = pollster::block_on(job.make(&plan, &mut source));
+            assert!(format!("{:#}", made.unwrap_err()).contains(why));
+        }
     }
 }

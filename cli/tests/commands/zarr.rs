@@ -47,6 +47,32 @@ fn a_group_becomes_a_store_of_its_arrays() {
     assert_eq!(lat["data_type"], "float32");
 }
 
+/// The new array would be among the files that are read.
+#[test]
+fn a_store_is_not_imported_into_itself() {
+    let shell = climate();
+    shell.ok("export g out.zarr");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("out.zarr", shell.path("link.zarr")).unwrap();
+    #[cfg(unix)]
+    check(
+        &shell,
+        "import link.zarr out.zarr/in",
+        2,
+        &["ARRAY", "inside link.zarr"],
+    );
+    for line in ["import out.zarr out.zarr/in", "import ./out.zarr out.zarr/temp/deep/in"] {
+        check(
+            &shell,
+            line,
+            2,
+            &["ARRAY", "out.zarr, which is imported", "outside of it"],
+        );
+    }
+    assert!(!shell.path("out.zarr/in").exists() && !shell.path("out.zarr/temp/deep").exists());
+    shell.ok("import out.zarr out.zarr-in");
+}
+
 #[test]
 fn a_store_is_replaced_only_by_force() {
     let shell = climate();
