@@ -179,6 +179,10 @@ fn what_cannot_be_read_is_named() {
     write(&str::to_owned);
     std::fs::write(path.join("0"), b"not zlib").unwrap();
     assert!(why(&path).contains("cannot read the chunk at [0]"), "{}", why(&path));
+    std::fs::remove_file(path.join("0")).unwrap();
+    std::fs::create_dir(path.join("0")).unwrap();
+    assert!(why(&path).contains("0: it is a folder"), "{}", why(&path));
+    std::fs::remove_dir(path.join("0")).unwrap();
     let large = std::fs::File::create(path.join("0")).unwrap();
     large.set_len(1 << 40).unwrap();
     assert!(

@@ -1,11 +1,12 @@
 //! The files of a Zarr store: a folder on the local disk, or below an address.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
 use hyperslab::Error;
 use hyperslab::blocking::block_on;
-use hyperslab::vfs::{EntryKind, Vfs, VfsExt as _, join, open_url};
+use hyperslab::vfs::{EntryKind, Vfs, VfsExt as _, join, local_path, open_url};
 
 /// The most bytes of a file with metadata.
 const METADATA_BYTES_MAX: u64 = 64 << 20;
@@ -15,13 +16,19 @@ const METADATA_BYTES_MAX: u64 = 64 << 20;
 pub(super) struct Store {
     vfs: Arc<dyn Vfs>,
     root: String,
+    /// The folder, if it is on the local disk.
+    folder: Option<PathBuf>,
 }
 
 impl Store {
     /// The folder at a path or URL.
     pub(super) fn open(url: &str) -> Result<Self> {
         let (vfs, root) = open_url(url)?;
-        Ok(Self { vfs, root })
+        Ok(Self {
+            vfs,
+            root,
+            folder: local_path(url).map(Path::to_owned),
+        })
     }
 
     /// A file of at most `limit` bytes; `None` if there is no such file.
@@ -40,7 +47,7 @@ impl Store {
     pub(super) fn tail(&self, path: &str, bytes: u64) -> Result<Option<(u64, Vec<u8>)>> {
         match block_on(self.vfs.read_tail(&join(&self.root, path), bytes)) {
             Ok((size, bytes)) => Ok(Some((size, bytes.to_vec()))),
-            Err(Error::NotFound { .. }) => Ok(None),
+            Err(Error::NotFound { .. }) => self.absent(path),
             Err(why) => Err(why).with_context(|| format!("cannot read {path}")),
         }
     }
@@ -50,9 +57,22 @@ impl Store {
         let end = start.checked_add(bytes).context("a range of a shard is too large")?;
         match block_on(self.vfs.read(&join(&self.root, path), &[start..end])) {
             Ok(parts) => Ok(parts.into_iter().next().map(|part| part.to_vec())),
-            Err(Error::NotFound { .. }) => Ok(None),
+            Err(Error::NotFound { .. }) => self.absent(path),
             Err(why) => Err(why).with_context(|| format!("cannot read {path}")),
         }
+    }
+
+    /// `None` for a file that does not exist.
+    ///
+    /// # Errors
+    /// A folder has its name, so that the file was lost. Only the local disk has folders of their own.
+    fn absent<T>(&self, path: &str) -> Result<Option<T>> {
+        let is_folder = self.folder.as_ref().is_some_and(|folder| folder.join(path).is_dir());
+        ensure!(
+            !is_folder,
+            "cannot read {path}: it is a folder, where the store should have a file"
+        );
+        Ok(None)
     }
 
     /// A file of JSON; `None` if there is no such file.
