@@ -14,6 +14,9 @@ use crate::progress::Progress;
 /// Named columns, as the engine takes them.
 type Columns = Vec<(String, Column)>;
 
+/// The error for a reader that panicked.
+const STOPPED: &str = "the reader of the file failed; the file is damaged, or has something that is not supported";
+
 /// An array of a file, and its place in a stored array.
 pub(crate) struct FileBox<'a> {
     /// The number of the array in the file's plan.
@@ -55,7 +58,7 @@ pub(crate) async fn fill(
     let (send, receive) = mpsc::sync_channel::<Result<Columns>>(0);
     let written = thread::scope(|scope| {
         let to_read = list.clone();
-        scope.spawn(move || {
+        let reader = scope.spawn(move || {
             for part in to_read {
                 // The receiver is gone if the write has failed.
                 if send.send(source.read_box(number, &part)).is_err() {
@@ -65,9 +68,7 @@ pub(crate) async fn fill(
         });
         let written = pollster::block_on(async {
             for part in list {
-                let columns = receive
-                    .recv()
-                    .map_err(|_| anyhow!("the reader of the file stopped"))??;
+                let columns = receive.recv().map_err(|_| anyhow!(STOPPED))??;
                 progress.add(columns.iter().map(|(_, c)| c.data.len() as u64).sum());
                 writer.push(&region(schema, &part, start)?, columns).await?;
             }
@@ -75,7 +76,8 @@ pub(crate) async fn fill(
         });
         // The thread would wait for its next part to be taken, and this scope for the thread.
         drop(receive);
-        written
+        // A panic of the reader would go on when the scope ends.
+        reader.join().map_err(|_| anyhow!(STOPPED)).and(written)
     });
     match written {
         Ok(()) => Ok(writer),
