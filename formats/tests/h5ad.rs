@@ -11,7 +11,7 @@ mod common;
 use common::{all, array, find, open, texts, value};
 use hyperslab::metadata::MetaValue;
 use hyperslab::{Column, Datatype};
-use hyperslab_formats::{Format, Source};
+use hyperslab_formats::{Format, Length, Source};
 
 fn column(columns: &[(String, Column)], name: &str) -> Column {
     columns.iter().find(|(n, _)| n == name).unwrap().1.clone()
@@ -64,8 +64,39 @@ fn a_file_is_an_experiment() {
     let uns = &plan.groups.iter().find(|g| g.path == "ms/RNA/uns").unwrap().metadata;
     assert_eq!(value(uns, "title"), MetaValue::text("A sample"));
     assert_eq!(value(uns, "number").datatype, Datatype::Int64);
-    let notes = plan.notes.join("\n");
-    assert!(notes.contains("'uns/colors' is left out"), "{notes}");
+}
+
+#[test]
+fn arrays_of_uns_are_stored_as_tiledbsoma_does() {
+    let mut source = open("cells.h5ad", Format::H5ad);
+    let hint = |source: &dyn Source, path: &str| value(&array(source, path).metadata, "soma_uns_outgest_hint");
+    let colors = "ms/RNA/uns/colors";
+    assert_eq!(hint(source.as_ref(), colors), MetaValue::text("array_1d"));
+    let columns = all(source.as_mut(), colors);
+    assert_eq!(texts(&column(&columns, "values")), ["#ff0000", "#00ff00"]);
+    assert_eq!(*column(&columns, "soma_joinid").values::<i64>().unwrap(), [0, 1]);
+    let grid = "ms/RNA/uns/deep/grid";
+    assert_eq!(hint(source.as_ref(), grid), MetaValue::text("array_2d"));
+    let columns = all(source.as_mut(), grid);
+    assert_eq!(texts(&column(&columns, "values_1")), ["b", "d", ""]);
+    let numbers = "ms/RNA/uns/deep/variance";
+    let new = array(source.as_ref(), numbers);
+    assert_eq!(
+        value(&new.metadata, "soma_object_type"),
+        MetaValue::text("SOMADenseNDArray")
+    );
+    assert_eq!(new.length, Length::Box(vec![2, 3]));
+    new.schema.check().unwrap();
+    let columns = all(source.as_mut(), numbers);
+    assert_eq!(
+        *column(&columns, "soma_data").values::<f32>().unwrap(),
+        [0.0, 0.5, 1.0, 1.5, 2.0, 2.5]
+    );
+    let columns = all(source.as_mut(), "ms/RNA/uns/table");
+    assert_eq!(texts(&column(&columns, "index")), ["r1", "r2"]);
+    assert_eq!(*column(&columns, "q").values::<f64>().unwrap(), [1.5, 2.5]);
+    let notes = source.plan().notes.join("\n");
+    assert!(notes.contains("'uns/none' is left out: it is empty"), "{notes}");
 }
 
 #[test]

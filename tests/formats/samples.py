@@ -220,7 +220,19 @@ def cells(path):
     data.obsm["X_pca"] = rng.normal(size=(6, 2))
     data.varm["loadings"] = rng.normal(size=(4, 3))
     data.obsp["near"] = scipy.sparse.csr_matrix(np.eye(6))
-    data.uns = {"title": "A sample", "number": 3, "share": 0.5, "deep": {"yes": True}, "colors": np.array(["red", "blue"])}
+    data.uns = {
+        "title": "A sample",
+        "number": 3,
+        "share": 0.5,
+        "colors": np.array(["#ff0000", "#00ff00"]),
+        "table": pd.DataFrame({"q": [1.5, 2.5]}, index=["r1", "r2"]),
+        "none": np.zeros((0, 2)),
+        "deep": {
+            "yes": True,
+            "variance": np.arange(6, dtype="f4").reshape(2, 3) / 2,
+            "grid": np.array([["a", "b"], ["c", "d"], ["e", ""]], dtype=object),
+        },
+    }
     data.write_h5ad(path)
 
 

@@ -4,13 +4,14 @@
 //! obs       ─▶  obs, a table             var           ─▶  ms/RNA/var
 //! X         ─▶  ms/RNA/X/data, sparse    layers/<name> ─▶  ms/RNA/X/<name>
 //! obsm …    ─▶  ms/RNA/obsm/<name>, …    raw           ─▶  ms/raw
-//! uns       ─▶  ms/RNA/uns, single values only
+//! uns       ─▶  ms/RNA/uns: single values as metadata, arrays and tables as arrays
 //! ```
 
 mod file;
 mod frame;
 mod matrix;
 mod soma;
+mod uns;
 
 use std::ops::Range;
 use std::path::Path;
@@ -22,6 +23,7 @@ use hyperslab::{Column, Datatype};
 use self::file::File;
 use self::frame::Frame;
 use self::matrix::Matrix;
+use self::uns::{Numbers, Texts};
 use crate::{NewGroup, Options, Plan, Source};
 
 /// The measurement of the main matrix, and that of `raw`.
@@ -67,6 +69,8 @@ struct Anndata {
 enum Rows {
     Frame(Frame),
     Matrix(Matrix),
+    Numbers(Numbers),
+    Texts(Texts),
 }
 
 impl Source for Anndata {
@@ -74,14 +78,19 @@ impl Source for Anndata {
         &self.plan
     }
 
-    fn read_box(&mut self, _: usize, _: &[Range<u64>]) -> Result<Vec<(String, Column)>> {
-        bail!("the arrays of AnnData files are sparse")
+    fn read_box(&mut self, array: usize, ranges: &[Range<u64>]) -> Result<Vec<(String, Column)>> {
+        match self.rows.get(array) {
+            Some(Rows::Numbers(numbers)) => numbers.read(ranges),
+            _ => bail!("the array is sparse"),
+        }
     }
 
     fn read_rows(&mut self, array: usize, rows: usize) -> Result<Option<Vec<(String, Column)>>> {
         match self.rows.get_mut(array).context("there is no such array")? {
             Rows::Frame(frame) => frame.read(rows.max(1) as u64),
             Rows::Matrix(matrix) => matrix.read(rows.max(1) as u64),
+            Rows::Texts(texts) => texts.read(rows.max(1) as u64),
+            Rows::Numbers(_) => bail!("the array is dense"),
         }
     }
 }
@@ -165,7 +174,7 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// The single values of a group become metadata, and groups within it become groups.
+    /// The single values of a group become metadata, arrays become arrays, and groups within it become groups.
     fn values(&mut self, from: &str, to: &str) -> Result<()> {
         self.group(to, "SOMACollection");
         let at = self.plan.groups.len() - 1;
@@ -187,15 +196,43 @@ impl Import<'_> {
                     value: Some(single(&values.read(&[])?)),
                     key: name,
                 }),
-                None => others.push(path),
+                None => others.push(name),
             }
         }
         if let Some(group) = self.plan.groups.get_mut(at) {
             group.metadata.extend(found);
         }
-        for path in others {
-            self.left_out(&path, "only single values of 'uns' are imported");
+        for name in others {
+            let path = format!("{from}/{name}");
+            if let Err(why) = self.array(&path, &format!("{to}/{name}")) {
+                self.left_out(&path, &format!("{why:#}"));
+            }
         }
+        Ok(())
+    }
+
+    /// An array or a table of `uns`.
+    fn array(&mut self, from: &str, to: &str) -> Result<()> {
+        if self.file.is_group(from) {
+            let encoding = self.file.text(from, "encoding-type");
+            let encoding = encoding.as_deref().unwrap_or("without a name");
+            ensure!(encoding == "dataframe", "its encoding {encoding} is not supported");
+            return self.frame(from, to, "index");
+        }
+        let values = self.file.values(from).context("its type is not supported")?;
+        let axes = values.shape().len();
+        let (array, rows) = match values.datatype {
+            Datatype::StringUtf8 => {
+                let texts = Texts::new(self.file, from, axes)?;
+                (texts.array(to), Rows::Texts(texts))
+            }
+            _ => {
+                let numbers = Numbers::new(self.file, from, axes)?;
+                (numbers.array(to), Rows::Numbers(numbers))
+            }
+        };
+        self.plan.arrays.push(array);
+        self.rows.push(rows);
         Ok(())
     }
 }

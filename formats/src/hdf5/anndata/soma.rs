@@ -29,23 +29,32 @@ pub(super) fn metadata(kind: &str) -> Vec<Entry> {
 
 /// A sparse array over dimensions of these lengths, whose domain leaves room.
 pub(super) fn schema(dimensions: &[(&str, u64, u64)], attributes: Vec<Attribute>) -> Schema {
-    let dimension = |(name, _, tile): &(&str, u64, u64)| {
-        let tile = i64::try_from(*tile).unwrap_or(i64::MAX / 2).max(1);
-        let mut dimension = Dimension::new(name, Datatype::Int64, 0_i64, i64::MAX - 1 - tile, tile);
-        dimension.filters = Pipeline::new(vec![Filter::Zstd { level: LEVEL }]);
-        dimension
-    };
-    let new = dimensions.iter().map(dimension).collect();
+    let new = dimensions
+        .iter()
+        .map(|(name, _, tile)| dimension(name, *tile))
+        .collect();
     let mut schema = Schema::new(ArrayType::Sparse, new, attributes);
     schema.capacity = CAPACITY;
-    let range = |(_, length, _): &(&str, u64, u64)| ScalarRange {
-        lo: Scalar::I64(0),
-        hi: Scalar::I64(i64::try_from(length.saturating_sub(1)).unwrap_or(i64::MAX)),
-    };
     schema.current_domain = Some(CurrentDomain {
-        ranges: dimensions.iter().map(range).collect(),
+        ranges: dimensions.iter().map(|(_, length, _)| range(*length)).collect(),
     });
     schema
+}
+
+/// A dimension whose domain leaves room.
+pub(super) fn dimension(name: &str, tile: u64) -> Dimension {
+    let tile = i64::try_from(tile).unwrap_or(i64::MAX / 2).max(1);
+    let mut dimension = Dimension::new(name, Datatype::Int64, 0_i64, i64::MAX - 1 - tile, tile);
+    dimension.filters = Pipeline::new(vec![Filter::Zstd { level: LEVEL }]);
+    dimension
+}
+
+/// The coordinates of this many cells.
+pub(super) fn range(length: u64) -> ScalarRange {
+    ScalarRange {
+        lo: Scalar::I64(0),
+        hi: Scalar::I64(i64::try_from(length.saturating_sub(1)).unwrap_or(i64::MAX)),
+    }
 }
 
 /// The filters of attributes.
