@@ -150,3 +150,25 @@ fn content_counts_and_not_the_ending() {
     assert_eq!(array(source.as_ref(), "t2m").schema.dimensions[0].name, "time");
     assert_eq!(all(source.as_mut(), "t2m").len(), 1);
 }
+
+/// The library refuses such names, and replaces such characters of texts.
+#[test]
+fn names_and_texts_may_be_latin1() {
+    let mut bytes = std::fs::read(common::file("climate3.nc")).unwrap();
+    let mut replace = |from: &[u8], to: &[u8]| {
+        let at = bytes.windows(from.len()).position(|w| w == from).unwrap();
+        bytes[at..at + to.len()].copy_from_slice(to);
+    };
+    replace(b"A sample", b"A s\xe4mple");
+    replace(b"units", b"un\xeets");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.nc");
+    std::fs::write(&path, bytes).unwrap();
+    let mut source = hyperslab_formats::open(&path, Format::NetCdf, &Options::default()).unwrap();
+    let latin1: Vec<_> = source.plan().arrays.iter().flat_map(|a| &a.metadata).collect();
+    assert!(latin1.iter().any(|e| e.key.ends_with(".unîts")), "{latin1:?}");
+    let title = value(&source.plan().groups[0].metadata, "title");
+    assert_eq!(title, MetaValue::text("A sämple"));
+    let wanted = cells(open("climate3.nc", Format::NetCdf).as_mut(), "t2m");
+    assert_eq!(cells(source.as_mut(), "t2m"), wanted);
+}

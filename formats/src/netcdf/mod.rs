@@ -1,5 +1,6 @@
 //! NetCDF. Files of version 4 are HDF5 files; the classic ones are read here.
 
+mod latin1;
 mod write;
 
 use std::ops::Range;
@@ -10,7 +11,9 @@ use hyperslab::metadata::MetaValue;
 use hyperslab::{Column, Datatype};
 use netcdf_reader::classic::data::NcReadType;
 use netcdf_reader::{Error, NcAttrValue, NcFile, NcSliceInfo, NcSliceInfoElem, NcType, NcVariable};
+use tempfile::NamedTempFile;
 
+use self::latin1::Marks;
 use crate::cf::{self, Axis, Dataset, Field, Group, ReadBox, Variable};
 use crate::{Options, Source, hdf5, text};
 
@@ -24,8 +27,11 @@ pub(crate) fn open(path: &Path, options: &Options) -> Result<Box<dyn Source>> {
     if !is_classic(path)? {
         return hdf5::open(path, options);
     }
-    let file = NcFile::open(path).context("this is not a NetCDF file, or it is damaged")?;
-    let (dataset, classic) = describe(file)?;
+    let (copy, marks) = latin1::readable_copy(path)?.unzip();
+    let file = NcFile::open(copy.as_ref().map_or(path, |copy| copy.path()));
+    let file = file.context("this is not a NetCDF file, or it is damaged")?;
+    let (dataset, mut classic) = describe(file, &marks.unwrap_or_default())?;
+    classic.copy = copy;
     cf::source(dataset, Box::new(classic), options)
 }
 
@@ -42,6 +48,8 @@ pub(crate) fn is_classic(path: &Path) -> Result<bool> {
 struct Classic {
     file: NcFile,
     variables: Vec<Object>,
+    /// The copy that is read in place of the file.
+    copy: Option<NamedTempFile>,
 }
 
 /// A variable to read.
@@ -51,7 +59,7 @@ struct Object {
     text: Option<u64>,
 }
 
-fn describe(file: NcFile) -> Result<(Dataset, Classic)> {
+fn describe(file: NcFile, marks: &Marks) -> Result<(Dataset, Classic)> {
     let all = file.variables()?;
     let text_axes = cf::text_axes(all.iter().map(|v| {
         let axes = v.dimensions().iter().map(|d| d.name.as_str());
@@ -69,22 +77,23 @@ fn describe(file: NcFile) -> Result<(Dataset, Classic)> {
     let dataset = Dataset {
         groups: vec![Group {
             path: String::new(),
-            attributes: attributes(file.global_attributes()?),
+            attributes: attributes(file.global_attributes()?, marks),
         }],
-        variables: objects.iter().map(variable).collect(),
+        variables: objects.iter().map(|object| variable(object, marks)).collect(),
         notes: Vec::new(),
     };
     let classic = Classic {
         variables: objects,
         file,
+        copy: None,
     };
     Ok((dataset, classic))
 }
 
-fn variable(object: &Object) -> Variable {
+fn variable(object: &Object, marks: &Marks) -> Variable {
     let of = &object.variable;
     let axes = of.dimensions().iter().map(|d| Axis {
-        name: d.name.clone(),
+        name: marks.restored(&d.name),
         length: d.size,
         unlimited: d.is_unlimited,
     });
@@ -95,11 +104,11 @@ fn variable(object: &Object) -> Variable {
     let datatype = datatype(of.dtype());
     Variable {
         group: String::new(),
-        name: of.name().to_owned(),
+        name: marks.restored(of.name()),
         axes,
         fields: vec![Field::only(datatype, datatype.default_cell())],
         chunk: None,
-        attributes: attributes(of.attributes()),
+        attributes: attributes(of.attributes(), marks),
     }
 }
 
@@ -120,8 +129,9 @@ fn datatype(of: &NcType) -> Datatype {
     }
 }
 
-fn attributes(of: &[netcdf_reader::NcAttribute]) -> Vec<(String, MetaValue)> {
-    of.iter().map(|a| (a.name.clone(), value(&a.value))).collect()
+fn attributes(of: &[netcdf_reader::NcAttribute], marks: &Marks) -> Vec<(String, MetaValue)> {
+    let attribute = |a: &netcdf_reader::NcAttribute| (marks.restored(&a.name), marks.restored_value(value(&a.value)));
+    of.iter().map(attribute).collect()
 }
 
 fn value(of: &NcAttrValue) -> MetaValue {
