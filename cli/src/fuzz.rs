@@ -1,8 +1,12 @@
 //! Entry points of the fuzz targets.
 
 use std::io::Write as _;
+use std::path::Path;
 
 use anyhow::Result;
+use hyperslab::Column;
+pub use hyperslab_formats::Format;
+use hyperslab_formats::{Length, Options, open};
 
 use crate::formats::Input;
 use crate::import;
@@ -11,6 +15,8 @@ use crate::input::{self, BatchLimit, Batches, CellFile, Grid, Stream, Table, Tex
 /// Cells of a batch, and the most batches that are read. A header may claim far more cells than the file has.
 const BATCH_CELLS: usize = 3;
 const BATCHES_MAX: usize = 64;
+/// The most arrays of a file that are read.
+const ARRAYS_MAX: usize = 64;
 
 /// Reads an .npy file, or an .npz file if `zipped` is set, as an import does: once for the schema, and once in batches
 /// for the cells. Also reads it as a whole.
@@ -83,23 +89,40 @@ pub fn import_json(bytes: &[u8]) -> Result<()> {
     check_batches(&stream, table)
 }
 
-/// Reads a LAS or LAZ file as an import does.
+/// Reads a file that describes its own arrays, or a Zarr store, as an import does: its plan, and boxes at both ends of
+/// each array.
 ///
 /// # Errors
 /// The file is damaged or cannot be imported.
-#[cfg(feature = "formats")]
-pub fn import_cloud(bytes: &[u8]) -> Result<()> {
-    use hyperslab_formats::{Format, Options, open};
-
-    let mut file = tempfile::NamedTempFile::new()?;
-    file.write_all(bytes)?;
-    let mut source = open(file.path(), Format::Las, &Options::default())?;
-    while let Some(columns) = source.read_rows(0, BATCH_CELLS)? {
-        for (name, column) in columns {
-            column.check(&name)?;
+pub fn import_file(path: &Path, format: Format) -> Result<()> {
+    let options = Options {
+        memory_bytes: 1 << 20,
+        unpack: true,
+    };
+    let mut source = open(path, format, &options)?;
+    let arrays = source.plan().arrays.clone();
+    for (number, new) in arrays.iter().enumerate().take(ARRAYS_MAX) {
+        new.schema.check()?;
+        match &new.length {
+            Length::Box(lengths) => {
+                let first = lengths.iter().map(|n| 0..(*n).min(BATCH_CELLS as u64));
+                let last = lengths.iter().map(|n| n.saturating_sub(BATCH_CELLS as u64)..*n);
+                for ranges in [first.collect::<Vec<_>>(), last.collect()] {
+                    check_columns(source.read_box(number, &ranges)?)?;
+                }
+            }
+            Length::Rows(_) => {
+                while let Some(columns) = source.read_rows(number, BATCH_CELLS)? {
+                    check_columns(columns)?;
+                }
+            }
         }
     }
     Ok(())
+}
+
+fn check_columns(columns: Vec<(String, Column)>) -> Result<()> {
+    columns.iter().try_for_each(|(name, column)| Ok(column.check(name)?))
 }
 
 /// Reads the cells in batches.

@@ -1,7 +1,7 @@
 //! A short run of every fuzz target on its seeds and on damaged copies of them.
 //!
-//! `HYPERSLAB_FUZZ_SECONDS` is the time per target (default 0.5). `cargo xtask fuzz` runs libFuzzer on the same
-//! targets.
+//! `HYPERSLAB_FUZZ_SECONDS` is the time per target (default 0.5), and `HYPERSLAB_FUZZ_TARGET` the only target to run.
+//! `cargo xtask fuzz` runs libFuzzer on the same targets.
 
 use std::panic::{catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
@@ -109,7 +109,9 @@ fn every_decoder_and_every_filter_survives_hostile_bytes() {
         "each finding belongs to a target"
     );
     let (mut failed, mut runs) = (Vec::new(), 0);
-    for target in &targets {
+    let only = std::env::var("HYPERSLAB_FUZZ_TARGET").ok();
+    let is_chosen = |target: &&Target| only.as_ref().is_none_or(|name| *name == target.name);
+    for target in targets.iter().filter(is_chosen) {
         assert!(!target.seeds.is_empty(), "{}: real inputs", target.name);
         for (_, found, times) in FOUND.iter().filter(|(name, ..)| *name == target.name) {
             target.check(&hex::decode(found).unwrap().repeat(*times));

@@ -2,7 +2,7 @@
 //! `tests/fuzz.rs` and the libFuzzer program in `fuzz/` call the same functions.
 
 mod array;
-mod clouds;
+mod files;
 mod filters;
 mod formats;
 mod ipc;
@@ -11,6 +11,7 @@ pub mod memory;
 mod numpy;
 mod parquet;
 mod samples;
+mod stores;
 mod texts;
 
 use std::panic::RefUnwindSafe;
@@ -87,11 +88,12 @@ pub fn targets() -> Vec<Target> {
         texts::targets(&samples),
         filters::targets(),
         array::targets(&samples),
-        clouds::targets(),
+        files::targets(),
         ipc::targets(),
         json::targets(),
         numpy::targets(),
         parquet::targets(),
+        stores::targets(),
     ]
     .into_iter()
     .flatten()
