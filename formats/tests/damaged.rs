@@ -112,3 +112,25 @@ fn damaged_point_clouds_end_in_errors() {
     damage("cloud.las", Format::Las);
     damage("cloud.laz", Format::Las);
 }
+
+/// The libraries allocate as much memory as these lengths say.
+#[cfg(all(feature = "h5ad", feature = "las", feature = "tiff"))]
+#[test]
+fn lengths_that_the_file_does_not_have_are_refused() {
+    let refused = |name: &str, format, changes: &[(usize, u8)], why: &str| {
+        let mut bytes = std::fs::read(file(name)).unwrap();
+        changes.iter().for_each(|(at, byte)| bytes[*at] = *byte);
+        let mut copy = tempfile::NamedTempFile::new().unwrap();
+        copy.write_all(&bytes).unwrap();
+        let opened = hyperslab_formats::open(copy.path(), format, &hyperslab_formats::Options::default());
+        let read = opened.and_then(|mut source| match source.plan().arrays[0].length {
+            hyperslab_formats::Length::Box(_) => source.read_box(0, &[0..1, 0..1, 0..1]).map(drop),
+            hyperslab_formats::Length::Rows(_) => source.read_rows(0, 1).map(drop),
+        });
+        let error = format!("{:#}", read.err().unwrap());
+        assert!(error.contains(why), "{name}: {error}");
+    };
+    // The count of the predictor's values, and the size of an item of compressed points.
+    refused("strips.tif", Format::Tiff, &[(136, 0x7f)], "the value of tag 317");
+    refused("cloud.laz", Format::Las, &[(2836, 0x7f)], "points of");
+}

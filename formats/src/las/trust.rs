@@ -1,6 +1,7 @@
 //! Checks lengths in a file before the library allocates memory for them.
 
 use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -8,6 +9,11 @@ use anyhow::{Context as _, Result, ensure};
 const GAP_BYTES_MAX: u64 = 64 << 20;
 /// The most bytes of an extended record.
 const RECORD_BYTES_MAX: u64 = 256 << 20;
+
+/// The number of the record about the compression.
+const LASZIP: u64 = 22204;
+/// The bytes of a record before its data.
+const RECORD_HEAD_BYTES: u64 = 54;
 
 /// Checks the lengths in the header.
 pub(super) fn check(file: &mut (impl Read + Seek)) -> Result<()> {
@@ -57,6 +63,8 @@ pub(super) fn check(file: &mut (impl Read + Seek)) -> Result<()> {
         check_extended(file, u64_at(235)?, bytes)?;
     }
     if compressed && points > 0 {
+        let start = u64::from(u16_at(94)?);
+        check_items(file, start..points_at, records, width)?;
         check_chunks(file, points_at, bytes)?;
         if format & 0x3f >= 6 {
             check_layers(file, points_at, width, format & 0x3f, bytes)?;
@@ -72,6 +80,30 @@ fn check_extended(file: &mut (impl Read + Seek), at: u64, bytes: u64) -> Result<
         length <= RECORD_BYTES_MAX && at.saturating_add(60).saturating_add(length) <= bytes,
         "the extended record at byte {at} has {length} bytes, and the file {bytes}; the file is damaged"
     );
+    Ok(())
+}
+
+/// Checks that the items of a compressed point are as long as the point, because each byte of an item has models. They
+/// are in the record `laszip encoded`, one of `count` records in this part of the file.
+fn check_items(file: &mut (impl Read + Seek), part: Range<u64>, count: u64, width: u64) -> Result<()> {
+    let mut at = part.start;
+    for _ in 0..count {
+        if at.saturating_add(RECORD_HEAD_BYTES) > part.end {
+            break;
+        }
+        let (kind, length) = (number::<2>(file, at + 18)?, number::<2>(file, at + 20)?);
+        let data = at + RECORD_HEAD_BYTES;
+        if kind == LASZIP {
+            let items = number::<2>(file, data + 32)?;
+            let sizes = (0..items).map(|n| number::<2>(file, data + 34 + 6 * n + 2));
+            let total = sizes.sum::<Result<u64>>()?;
+            ensure!(
+                total == width,
+                "the record at byte {at} has points of {total} bytes, and the header {width}; the file is damaged"
+            );
+        }
+        at = data + length;
+    }
     Ok(())
 }
 

@@ -45,6 +45,7 @@ impl ChunkReader {
         let decoder = if page.is_plain() {
             None
         } else {
+            raw.check_values(&page.directory)?;
             let view = View::new(path, &raw, page)?;
             // The page has checked sizes already.
             Some(Decoder::new(view)?.with_limits(Limits::unlimited()))

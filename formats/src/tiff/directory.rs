@@ -206,6 +206,20 @@ impl TiffFile {
         Ok(Some((entry, raw)))
     }
 
+    /// Checks that the values of all tags are within the file, because the decoder allocates memory for them first.
+    pub(super) fn check_values(&self, directory: &Directory) -> Result<()> {
+        for (tag, entry) in &directory.entries {
+            let bytes = kind_bytes(entry.kind).max(1).saturating_mul(entry.count);
+            ensure!(
+                entry.at.saturating_add(bytes) <= self.bytes,
+                "the value of tag {tag} at byte {} has {bytes} bytes, and the file {}; the file is damaged",
+                entry.at,
+                self.bytes
+            );
+        }
+        Ok(())
+    }
+
     /// Reads bytes at an offset.
     pub(super) fn read(&mut self, at: u64, bytes: u64) -> Result<Vec<u8>> {
         let end = at.checked_add(bytes).filter(|end| *end <= self.bytes);

@@ -45,7 +45,9 @@ impl Matrix {
             let shape = file.attribute(path, "shape").context("it has no shape")?;
             let shape: Vec<i64> = shape.read_1d().context("its shape is damaged")?;
             let shape: Vec<u64> = shape.into_iter().filter_map(|n| u64::try_from(n).ok()).collect();
-            (shape, compressed(file, path, by_column)?)
+            let rows = shape.get(usize::from(by_column)).copied().unwrap_or(0);
+            let cells = compressed(file, path, rows, by_column)?;
+            (shape, cells)
         } else {
             let values = file.required(path, 2)?;
             (values.shape().to_vec(), Cells::Dense(values))
@@ -53,20 +55,7 @@ impl Matrix {
         let shape = <[u64; 2]>::try_from(shape).ok().context("it has not two axes")?;
         let stored = match &values {
             Cells::Dense(values) => values,
-            Cells::Compressed {
-                data,
-                starts,
-                by_column,
-                ..
-            } => {
-                let rows = shape.get(usize::from(*by_column)).copied().unwrap_or(0);
-                ensure!(
-                    starts.len() as u64 == rows + 1,
-                    "it has {} starts for {rows} rows",
-                    starts.len()
-                );
-                data
-            }
+            Cells::Compressed { data, .. } => data,
         };
         let datatype = stored.datatype;
         let number = datatype.is_integer() || datatype.is_float() || datatype == Datatype::Bool;
@@ -196,7 +185,7 @@ fn columns(coordinates: [Vec<i64>; 2], values: Column) -> Vec<(String, Column)> 
     axes.chain([(soma::DATA.to_owned(), values)]).collect()
 }
 
-fn compressed(file: &File, path: &str, by_column: bool) -> Result<Cells> {
+fn compressed(file: &File, path: &str, rows: u64, by_column: bool) -> Result<Cells> {
     let data = file.required(&format!("{path}/data"), 1)?;
     let indices = file.required(&format!("{path}/indices"), 1)?;
     let starts = file.required(&format!("{path}/indptr"), 1)?;
@@ -206,11 +195,21 @@ fn compressed(file: &File, path: &str, by_column: bool) -> Result<Cells> {
         data.length(),
         indices.length()
     );
-    ensure!(starts.length() <= ROWS_MAX, "it has more than {ROWS_MAX} rows");
+    ensure!(rows < ROWS_MAX, "it has more than {ROWS_MAX} rows");
+    // A damaged length could fill the memory.
+    ensure!(
+        starts.length() == rows + 1,
+        "it has {} starts for {rows} rows",
+        starts.length()
+    );
     let starts = starts.integers(0..starts.length())?;
     let starts: Vec<u64> = starts.into_iter().filter_map(|n| u64::try_from(n).ok()).collect();
     let whole = starts.first() == Some(&0) && starts.last() == Some(&data.length());
-    ensure!(whole && starts.is_sorted(), "the starts of its rows are damaged");
+    let complete = starts.len() as u64 == rows + 1;
+    ensure!(
+        whole && complete && starts.is_sorted(),
+        "the starts of its rows are damaged"
+    );
     Ok(Cells::Compressed {
         data,
         indices,
