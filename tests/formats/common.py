@@ -1,30 +1,12 @@
 """Shared by the scripts that compare imports with the libraries of each format.
 
-Each script takes the program `hyperslab` and a folder of real files, imports each file, reads the arrays with tiledb-py,
-and prints a Markdown table. It exits with 1 if a file differs.
+They read the arrays with tiledb-py. `rows.py` says how they are called and what they print.
 """
-
-import os
-import subprocess
-import sys
-import tempfile
 
 import numpy as np
 import tiledb
 
-
-class Differs(Exception):
-    """The import does not hold what the file holds."""
-
-
-def imported(program, path, folder, *options):
-    """Imports a file. Returns the path of the array or group, and the notes of the program."""
-    out = os.path.join(folder, "out")
-    run = subprocess.run([program, "import", path, out, *options], capture_output=True, text=True)
-    if run.returncode:
-        raise Differs(run.stderr.strip().splitlines()[-1] if run.stderr.strip() else f"exit code {run.returncode}")
-    notes = [line.removeprefix("note: ") for line in run.stderr.splitlines() if line.startswith("note: ")]
-    return out, notes
+from rows import Differs
 
 
 def cells(uri, shape):
@@ -97,24 +79,3 @@ def check_attribute(name, found, wanted):
         same = np.array_equal(np.atleast_1d(found).ravel(), wanted.ravel(), equal_nan=wanted.dtype.kind == "f")
     if not same:
         raise Differs(f"{name}: the value is {found!r}, not {wanted!r}")
-
-
-def main(compare, endings):
-    """Compares all files of a folder: `SCRIPT PROGRAM FOLDER`."""
-    program, root = sys.argv[1:3]
-    paths = [os.path.join(d, f) for d, _, files in os.walk(root) for f in files if f.endswith(endings)]
-    if not paths:
-        sys.exit(f"{root} has no files that end in {', '.join(endings)}")
-    failed = 0
-    print("| file | same | what does not carry over |\n| --- | --- | --- |")
-    for path in sorted(paths):
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                notes = compare(program, path, folder)
-                verdict = "yes"
-            except Differs as why:
-                notes, verdict = [], f"**no**: {why}"
-                failed += 1
-        shown = "; ".join(notes).replace("|", "\\|")
-        print(f"| {os.path.relpath(path, root)} | {verdict} | {shown} |", flush=True)
-    sys.exit(1 if failed else 0)

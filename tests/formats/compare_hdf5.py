@@ -1,4 +1,4 @@
-"""Compares imports of HDF5 files with h5py, cell by cell and attribute by attribute: `PROGRAM FOLDER`.
+"""Compares imports of HDF5 files with h5py, cell by cell and attribute by attribute: `PROGRAM FOLDER [ROWS]`.
 
 Needs h5py, hdf5plugin and tiledb.
 """
@@ -8,7 +8,8 @@ import hdf5plugin  # noqa: F401, the filters of h5py
 import numpy as np
 import tiledb
 
-from common import Differs, cells, check_attribute, check_cells, imported, main, metadata
+from common import cells, check_attribute, check_cells, metadata
+from rows import Differs, ending_in, imported, main
 
 # Attributes that hold the structure of a file.
 STRUCTURE = {"DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS"}
@@ -120,4 +121,4 @@ def check_attributes(name, item, stored, left_out):
 
 
 if __name__ == "__main__":
-    main(compare, (".h5", ".hdf5", ".mnc"))
+    main("HDF5", compare, ending_in(".h5", ".hdf5", ".mnc"))

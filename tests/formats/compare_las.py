@@ -1,4 +1,4 @@
-"""Compares imports of LAS and LAZ files with laspy, point by point, and their exports too: `PROGRAM FOLDER`.
+"""Compares imports of LAS and LAZ files with laspy, point by point, and their exports too: `PROGRAM FOLDER [ROWS]`.
 
 Needs laspy, lazrs and tiledb. Points come back in another order, so both sides are sorted.
 """
@@ -10,7 +10,7 @@ import laspy
 import numpy as np
 import tiledb
 
-from common import Differs, imported, main
+from rows import Differs, ending_in, imported, main
 
 PLAIN = {
     "Intensity": "intensity",
@@ -100,4 +100,4 @@ def compare(program, path, folder):
     return notes
 
 
-main(compare, (".las", ".laz"))
+main("LAS", compare, ending_in(".las", ".laz"))

@@ -1,4 +1,4 @@
-"""Compares imports of NetCDF files with xarray, cell by cell and attribute by attribute: `PROGRAM FOLDER`.
+"""Compares imports of NetCDF files with xarray, cell by cell and attribute by attribute: `PROGRAM FOLDER [ROWS]`.
 
 Needs xarray, netCDF4, scipy and tiledb.
 """
@@ -9,7 +9,8 @@ import numpy as np
 import tiledb
 import xarray
 
-from common import Differs, cells, check_attribute, check_cells, imported, main, metadata
+from common import cells, check_attribute, check_cells, metadata
+from rows import Differs, ending_in, imported, main
 
 # Conversions that lose what is stored.
 RAW = {"mask_and_scale": False, "decode_times": False, "decode_coords": False, "use_cftime": None}
@@ -80,4 +81,4 @@ def check_all(name, wanted, stored):
 
 
 if __name__ == "__main__":
-    main(compare, (".nc", ".nc4", ".cdf"))
+    main("NetCDF", compare, ending_in(".nc", ".nc4", ".cdf"))

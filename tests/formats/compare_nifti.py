@@ -1,4 +1,4 @@
-"""Compares imports of NIfTI files with nibabel, cell by cell: `PROGRAM FOLDER`.
+"""Compares imports of NIfTI files with nibabel, cell by cell: `PROGRAM FOLDER [ROWS]`.
 
 Needs nibabel and tiledb.
 """
@@ -10,7 +10,8 @@ import nibabel
 import numpy as np
 import tiledb
 
-from common import Differs, check_cells, imported, main, metadata
+from common import check_cells, metadata
+from rows import Differs, ending_in, imported, main
 
 logging.getLogger("nibabel").setLevel(logging.CRITICAL)
 
@@ -47,4 +48,4 @@ def compare(program, path, folder):
     return notes
 
 
-main(compare, (".nii", ".nii.gz"))
+main("NIfTI", compare, ending_in(".nii", ".nii.gz"))

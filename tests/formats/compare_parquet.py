@@ -1,4 +1,4 @@
-"""Compares imports of Parquet files with pyarrow: `compare_parquet.py PROGRAM FOLDER`.
+"""Compares imports of Parquet files with pyarrow: `PROGRAM FOLDER [ROWS]`.
 
 Each file is imported, exported to Parquet again, and read by pyarrow. The order of rows does not matter, because a pandas
 index becomes the dimensions of a sparse array. Needs pyarrow, numpy and tiledb.
@@ -9,7 +9,7 @@ import subprocess
 
 import pyarrow.parquet as pq
 
-from common import Differs, imported, main
+from rows import Differs, ending_in, imported, main
 
 
 def flat(table):
@@ -51,4 +51,4 @@ def compare(program, path, folder):
 
 
 if __name__ == "__main__":
-    main(compare, (".parquet",))
+    main("Parquet", compare, ending_in(".parquet"))

@@ -1,4 +1,4 @@
-"""Compares imports of TIFF files with rasterio (rasters) and tifffile (images): `PROGRAM FOLDER`.
+"""Compares imports of TIFF files with rasterio (rasters) and tifffile (images): `PROGRAM FOLDER [ROWS]`.
 
 Needs rasterio, tifffile, imagecodecs and tiledb. GDAL reads the XML of `_gdal` as the file that it keeps beside a raster,
 so it places the raster by what was imported.
@@ -13,7 +13,8 @@ import rasterio
 import tiledb
 import tifffile
 
-from common import Differs, check_cells, imported, main, metadata
+from common import check_cells, metadata
+from rows import Differs, ending_in, imported, main
 
 GEOGRAPHIC = {33550, 33922, 34264, 34735, 42112, 42113}
 logging.getLogger("tifffile").setLevel(logging.CRITICAL)
@@ -125,4 +126,4 @@ def ordered(values, axes):
     return values.reshape(t, c * s, z, y, x)
 
 
-main(compare, (".tif", ".tiff"))
+main("TIFF", compare, ending_in(".tif", ".tiff"))

@@ -1,18 +1,17 @@
-"""Compares imports of Zarr stores with zarr-python, cell by cell and attribute by attribute: `PROGRAM FOLDER`.
+"""Compares imports of Zarr stores with zarr-python, cell by cell and attribute by attribute: `PROGRAM FOLDER [ROWS]`.
 
 Needs zarr 3 and tiledb.
 """
 
 import json
 import os
-import sys
-import tempfile
 
 import numpy as np
 import tiledb
 import zarr
 
-from common import Differs, cells, check_attribute, check_cells, imported, metadata
+from common import cells, check_attribute, check_cells, metadata
+from rows import Differs, imported, main
 
 FILES = {"zarr.json", ".zarray", ".zgroup"}
 
@@ -99,21 +98,5 @@ def stores(root):
             yield folder
 
 
-def main():
-    program, root = sys.argv[1:3]
-    failed = 0
-    print("| store | same | what does not carry over |\n| --- | --- | --- |")
-    for path in sorted(stores(root)):
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                notes, verdict = compare(program, path, folder), "yes"
-            except Differs as why:
-                notes, verdict = [], f"**no**: {why}"
-                failed += 1
-        shown = "; ".join(notes).replace("|", "\\|")
-        print(f"| {os.path.relpath(path, root)} | {verdict} | {shown} |", flush=True)
-    sys.exit(1 if failed else 0)
-
-
 if __name__ == "__main__":
-    main()
+    main("Zarr", compare, stores)

@@ -13,7 +13,8 @@ import warnings
 import numpy as np
 import xarray
 
-from common import Differs, check_cells, imported, main
+from common import check_cells
+from rows import Differs, ending_in, imported, main
 
 RAW = {"mask_and_scale": False, "decode_times": False, "decode_coords": False, "use_cftime": None}
 
@@ -72,4 +73,4 @@ def equal_attributes(name, before, after):
 
 
 if __name__ == "__main__":
-    main(compare, (".nc",))
+    main("NetCDF", compare, ending_in(".nc"))

@@ -12,7 +12,8 @@ import rasterio
 import tiledb
 import tifffile
 
-from common import Differs, check_cells, imported, main, metadata
+from common import check_cells, metadata
+from rows import Differs, ending_in, imported, main
 
 GEOGRAPHIC = {33550, 33922, 34264, 34735, 42112, 42113}
 warnings.simplefilter("ignore")
@@ -66,4 +67,4 @@ def check_places(a, b):
             raise Differs(f"{what}: {found}, not {wanted}")
 
 
-main(compare, (".tif", ".tiff"))
+main("TIFF", compare, ending_in(".tif", ".tiff"))

@@ -1,6 +1,7 @@
 //! The project's developer commands: `cargo xtask demo | program | site | test | bench | npm | setup`.
 
 mod bench;
+mod compare_files;
 mod demo;
 mod fuzz;
 mod npm;
@@ -25,6 +26,9 @@ usage: cargo xtask COMMAND
            package with other libraries in Chromium, `bench mount` a mount with other ways to the same cells, `bench formats`
            imports and exports with other libraries
   fuzz     Run libFuzzer on every decoder and filter: `fuzz SECONDS [NAME …]`
+  compare-files
+           Compare imports of real files with the libraries of their formats, and write the table of
+           docs/imported-files.md: `compare-files FOLDER [FORMAT …]`
   setup    Install what the other commands need, and name what could not be installed
   golden   Generate the sample arrays of old library versions again (downloads old wheels)";
 
@@ -42,6 +46,7 @@ fn main() -> ExitCode {
         "npm" => npm::run(),
         "fuzz" => fuzz::run(rest),
         "bench" => bench::run(rest),
+        "compare-files" => compare_files::run(rest),
         "setup" => setup::run(),
         "golden" => test::golden(),
         "help" | "-h" | "--help" => {
