@@ -1,4 +1,4 @@
-//! Export as a Zarr v3 store: the arrays that the mount shows below `zarr/`, as files. Chunks that the view has as plain
+//! Export as a Zarr v3 store: the arrays that the mount shows below `zarr/`, as files, or all levels of an image or raster. Chunks that the view has as plain
 //! cells are compressed with zstd; shards of stored bytes are copied.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use hyperslab::group::{Group, ObjectType, object_type};
 use hyperslab::internals::view::selection::display_name;
 use hyperslab::schema::Attribute;
-use hyperslab::view::{FileType, View};
+use hyperslab::view::{FileType, Source, View};
 use hyperslab::{Array, vfs};
 use serde_json::{Map, Value, json};
 
@@ -43,6 +43,8 @@ struct Node {
 struct Store {
     views: Vec<View>,
     nodes: BTreeMap<String, Node>,
+    /// The metadata of groups within the store.
+    groups: BTreeMap<String, Value>,
     /// The written lengths along dimensions by name. Domains have room to grow.
     lengths: BTreeMap<String, u64>,
     attributes: Map<String, Value>,
@@ -66,6 +68,10 @@ pub(super) async fn export(env: &Env, args: &Export) -> Result<()> {
     };
     let progress = Progress::new("exporting", None, "bytes");
     let mut all = Map::new();
+    for (name, document) in &store.groups {
+        write(&half.path().join(name).join("zarr.json"), pretty(document).as_bytes())?;
+        all.insert(name.clone(), document.clone());
+    }
     for (name, node) in &store.nodes {
         let document = store.document(node);
         let view = store.views.get(node.view).context("an array is missing")?;
@@ -185,6 +191,20 @@ async fn collect(env: &Env, args: &Export) -> Result<Store> {
     let group = Group::open(&place.context, &place.path, &options).await?;
     let metadata = group.metadata().await?;
     store.attributes = metadata.iter().map(|(key, v)| (key.clone(), meta::value(v))).collect();
+    let source = Source {
+        context: place.context.clone(),
+        url: place.root.clone(),
+        path: place.path.clone(),
+        options,
+        name: args.array.clone(),
+    };
+    let view = View::new(source, time_args::or_now(None)?);
+    let levels = vfs::join(FOLDER, "zarr.json");
+    if view.lookup(&levels).await?.is_some() {
+        let root = view.read_file(&levels).await?;
+        store.add_levels(view, serde_json::from_slice(&root).context("the view made no JSON")?);
+        return Ok(store);
+    }
     let (arrays, groups) = members::arrays(&group, &place).await?;
     for name in groups {
         show::note(format_args!(
@@ -205,6 +225,22 @@ async fn collect(env: &Env, args: &Export) -> Result<Store> {
 }
 
 impl Store {
+    /// Adds the levels of an image or a raster. `root` is the view's metadata of the group.
+    fn add_levels(&mut self, view: View, root: Value) {
+        let part = |value: &Value| value.as_object().cloned().unwrap_or_default();
+        self.attributes.extend(part(&root["attributes"]));
+        for (name, document) in part(&root["consolidated_metadata"]["metadata"]) {
+            if document["node_type"] == "group" {
+                self.groups.insert(name, document);
+                continue;
+            }
+            let folder = vfs::join(FOLDER, &name);
+            let view = self.views.len();
+            self.nodes.insert(name, Node { view, folder, document });
+        }
+        self.views.push(view);
+    }
+
     /// Adds the arrays of a TileDB array. In a group, the array of an axis takes the place of plain numbers.
     async fn add(&mut self, array: &Array, in_group: bool) -> Result<()> {
         let view = View::of_array(array, "array".to_owned());

@@ -100,3 +100,36 @@ fn a_store_is_replaced_only_by_force() {
         shell.names()
     );
 }
+
+#[test]
+#[cfg(feature = "formats")]
+fn an_image_becomes_a_store_of_its_levels() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(2, 4, 6)", &int16s(48)));
+    shell.ok("import in.npy a --dims z,y,x");
+    shell.ok("export a in.tif");
+    shell.ok("import in.tif image");
+    shell.ok("overviews image --factors 2");
+    shell.ok("export image out.zarr");
+    let root = document(&shell, "out.zarr");
+    let levels = root["attributes"]["ome"]["multiscales"][0]["datasets"]
+        .as_array()
+        .unwrap();
+    let paths: Vec<&str> = levels.iter().map(|level| level["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["0/intensity", "1/intensity"]);
+    let all = &root["consolidated_metadata"]["metadata"];
+    assert_eq!(all["1"], document(&shell, "out.zarr/1"));
+    for (level, shape, row) in [("0", json!([4, 6]), 12), ("1", json!([2, 3]), 6)] {
+        let array = document(&shell, &format!("out.zarr/{level}/intensity"));
+        assert_eq!(all[format!("{level}/intensity")], array);
+        let lengths = array["shape"].as_array().unwrap();
+        assert_eq!(lengths[lengths.len() - 2..], *shape.as_array().unwrap());
+        let zeros = vec!["0"; lengths.len()].join("/");
+        let chunk = shell.bytes(&format!("out.zarr/{level}/intensity/c/{zeros}"));
+        let chunk = match array["codecs"][1]["name"].as_str() {
+            Some("zstd") => zstd::decode_all(&*chunk).unwrap(),
+            _ => chunk,
+        };
+        assert!(chunk.len() >= row, "{level}");
+    }
+}

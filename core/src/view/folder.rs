@@ -1,8 +1,11 @@
 //! Folders of arrays: the members of a group, or the contents of a folder.
 
+use std::sync::Arc;
+
 use futures_util::lock::Mutex;
 
 use super::file_names::{file_name, file_names};
+use super::levels::Pyramid;
 use super::meaning::MeaningLines;
 use crate::array::{Group, Member, may_be_array};
 use crate::context::Context;
@@ -21,6 +24,8 @@ pub(super) struct Folder {
     pub(super) elsewhere: Vec<(String, String)>,
     /// What the group means, once somebody asked.
     pub(super) summary: Mutex<Option<MeaningLines>>,
+    /// The levels of the group if it has any, once somebody asked.
+    pub(super) pyramid: Mutex<Option<Option<Arc<Pyramid>>>>,
 }
 
 #[derive(Debug)]
@@ -62,6 +67,7 @@ impl Folder {
             children: shown.map(child).collect(),
             elsewhere: Vec::new(),
             summary: Mutex::default(),
+            pyramid: Mutex::default(),
         })
     }
 
@@ -81,6 +87,7 @@ impl Folder {
             children: Vec::new(),
             elsewhere: Vec::new(),
             summary: Mutex::default(),
+            pyramid: Mutex::default(),
         };
         let own = |m: &Member| {
             m.name

@@ -8,7 +8,7 @@ use super::members::GRID_MAPPING;
 use crate::conventions::{Crs, Role};
 
 /// A Zarr convention: its name, its identifier, and what it is for.
-type Convention = (&'static str, &'static str, &'static str);
+pub(super) type Convention = (&'static str, &'static str, &'static str);
 const PROJ: Convention = (
     "proj",
     "f17cb550-5864-4468-aeb7-f3180cfb622f",
@@ -18,6 +18,12 @@ const SPATIAL: Convention = (
     "spatial",
     "689b58e2-cf7b-45e0-9fff-9cfc0883d6b4",
     "Spatial coordinate information",
+);
+
+pub(super) const MULTISCALES: Convention = (
+    "multiscales",
+    "d35379db-88df-4056-af3a-620245f8e347",
+    "Multiscale layout of zarr datasets",
 );
 
 /// The attributes of the grid mapping; `None` if there is no map projection that CF can express.
@@ -68,7 +74,8 @@ pub(super) fn of_values(meaning: &Meaning, attribute: &str, names: &[&str]) -> M
     found
 }
 
-fn convention((name, uuid, description): Convention) -> Value {
+/// A convention as an entry of `zarr_conventions`.
+pub(super) fn convention((name, uuid, description): Convention) -> Value {
     let repository = format!("zarr-conventions/{name}");
     json!({
         "uuid": uuid,

@@ -232,7 +232,7 @@ fn samples(snapshot: &Snapshot) -> Vec<String> {
 }
 
 /// The README of a folder of arrays.
-pub(super) fn folder_readme(name: &str, folder: &Folder, summary: &MeaningLines) -> String {
+pub(super) fn folder_readme(name: &str, folder: &Folder, summary: &MeaningLines, has_levels: bool) -> String {
     let mut out = format!("# {}\n\n", quoted(name));
     push_summary(&mut out, summary);
     out.push_str("Arrays, each shown as a folder of files:\n\n");
@@ -241,6 +241,9 @@ pub(super) fn folder_readme(name: &str, folder: &Folder, summary: &MeaningLines)
     }
     if folder.is_group {
         out.push_str("\n`metadata.json`: the metadata of the group\n");
+    }
+    if has_levels {
+        out.push_str("\n`zarr/`: all levels as a Zarr v3 group, for viewers, zarr-python, xarray\n");
     }
     if !folder.elsewhere.is_empty() {
         out.push_str("\nMembers outside the group's folder, which are not shown here:\n\n");

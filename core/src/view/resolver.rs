@@ -5,6 +5,7 @@ mod coordinates;
 mod facts;
 mod nodes;
 mod opened;
+mod pyramids;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,6 +16,7 @@ use bytes::Bytes;
 use self::opened::{Object, Seen};
 use super::contents::{Contents, MEMORY_BYTES};
 use super::folder::{Folder, FolderText};
+use super::levels::Pyramid;
 use super::node::{DirEntry, Node};
 use super::snapshot::Snapshot;
 use super::tree::{self, Past, ViewPath};
@@ -92,6 +94,10 @@ enum Found<'a> {
     FolderText(Arc<Folder>, FolderText, &'a str),
     /// A link's target and the time of the last write.
     Link(String, u64),
+    /// The Zarr view of a group with levels.
+    Pyramid(Arc<Pyramid>),
+    /// Its metadata.
+    PyramidText(Arc<Pyramid>),
     /// A place in an array, the array's name, and whether the view shows its current state.
     InArray(Snapshot, ViewPath<'a>, &'a str, bool),
 }
@@ -167,12 +173,15 @@ impl View {
     pub async fn lookup(&self, path: &str) -> Result<Option<Node>> {
         Ok(match self.walk(path, LastLink::Kept).await? {
             None => None,
-            Some(Found::Folder(_)) => Some(Node::dir(path, 0)),
+            Some(Found::Folder(_) | Found::Pyramid(_)) => Some(Node::dir(path, 0)),
+            Some(Found::PyramidText(pyramid)) => Some(self.pyramid_text(path, &pyramid).await?),
             Some(Found::FolderText(folder, FolderText::Readme, name)) => {
                 let window = self.seen().window;
                 let name = if name.is_empty() { &self.source.name } else { name };
                 let summary = facts::of_folder(&self.source, &folder, window).await;
-                Some(Node::text(path, 0, readme::folder_readme(name, &folder, &summary)))
+                let has_levels = self.pyramid(&folder).await.is_some();
+                let text = readme::folder_readme(name, &folder, &summary, has_levels);
+                Some(Node::text(path, 0, text))
             }
             Some(Found::FolderText(folder, FolderText::Metadata, _)) => {
                 let options = self.options(self.seen().window);
@@ -205,11 +214,13 @@ impl View {
             Some(Found::Folder(folder)) => {
                 let mut names: Vec<DirEntry> = folder.names().into_iter().map(DirEntry::dir).collect();
                 names.extend(folder.texts(path.is_empty()).map(|t| DirEntry::file(t.name())));
+                names.extend(self.pyramid(&folder).await.map(|_| DirEntry::dir(pyramids::FOLDER)));
                 sort_by(&mut names, |a, b| a.name.cmp(&b.name));
                 Ok(names)
             }
             Some(Found::InArray(array, place, _, now)) => self.list_in_array(&array, &place, now).await,
-            Some(Found::FolderText(..) | Found::Link(..)) | None => {
+            Some(Found::Pyramid(pyramid)) => Ok(pyramids::list(&pyramid)),
+            Some(Found::FolderText(..) | Found::PyramidText(_) | Found::Link(..)) | None => {
                 Err(Error::not_found(path, "the view has no folder with this name"))
             }
         }
@@ -287,6 +298,11 @@ impl View {
                         .filter(|t| tail.is_empty() && t.name() == *first);
                     if let Some(text) = texts.next() {
                         return Ok(Some(Found::FolderText(Arc::clone(folder), text, name.unwrap_or(""))));
+                    }
+                    if *first == pyramids::FOLDER
+                        && let Some(pyramid) = self.pyramid(folder).await
+                    {
+                        return self.walk_pyramid(pyramid, tail).await;
                     }
                     let child = folder.children.iter().find(|c| c.name == *first);
                     child.map(|c| c.path.clone())

@@ -7,6 +7,7 @@ mod jumps;
 mod listings;
 mod offers;
 mod options;
+mod pyramids;
 #[cfg(not(target_family = "wasm"))]
 mod shards;
 #[cfg(not(target_family = "wasm"))]
