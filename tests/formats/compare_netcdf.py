@@ -22,11 +22,19 @@ def compare(program, path, folder):
     out, notes = imported(program, path, folder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        groups = {"": xarray.open_dataset(path, **RAW)} if classic(path) else xarray.open_groups(path, engine="netcdf4", **RAW)
+        groups = {"": opened(path)} if classic(path) else xarray.open_groups(path, engine="netcdf4", **RAW)
     for name, dataset in groups.items():
         group = "/".join([out, *filter(None, name.split("/"))])
         compare_group(group, dataset)
     return notes
+
+
+def opened(path):
+    """A classic file. netCDF4 refuses names in Latin-1, and scipy reads them."""
+    try:
+        return xarray.open_dataset(path, **RAW)
+    except UnicodeDecodeError:
+        return xarray.open_dataset(path, engine="scipy", **RAW)
 
 
 def classic(path):
