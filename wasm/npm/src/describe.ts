@@ -48,7 +48,8 @@ export async function describe(source: DatasetSource, options: OpenOptions = {})
 
 /**
  * The levels of an image, raster or array with overviews, finest first, with their arrays open. An array without
- * coarser levels is the only one. Fails with the code `NotFound` if a group holds no array with levels.
+ * coarser levels is the only one. Overviews that are older than the array's newest write are left out, and levels that
+ * cannot be opened. Fails with the code `NotFound` if a group holds no array with levels.
  *
  * @example
  * ```js
@@ -68,10 +69,25 @@ export async function levels(source: DatasetSource, options: OpenOptions = {}): 
   const found = dataset.levels ?? data.slice(0, 1).map(({ path, axes }) => ({ path, shape: axes.map(({ length = 0 }) => length), factors: axes.map(() => 1) }));
   if (found.length === 0) throw new HyperslabError("NotFound", "there is no dense array with levels; see what describe() returns");
   const axes = data.find(({ path }) => path === found[0]?.path)?.axes ?? data[0]?.axes ?? [];
-  return Promise.all(found.map(async ({ path, shape, factors }) => {
-    const array = await openAt(source, path, options);
-    return { array, shape, factors, scale: factors.map((factor, i) => scaleOf(axes[i], factor)) };
+  const opened = await Promise.all(found.map(async ({ path, shape, factors }, i) => {
+    const opening = openAt(source, path, options);
+    // A coarser level may have been removed since it was listed.
+    const array = await (i === 0 ? opening : opening.catch((error: unknown) => lost(error, options.signal)));
+    return array && { array, shape, factors, scale: factors.map((factor, axis) => scaleOf(axes[axis], factor)) };
   }));
+  const present = opened.filter((level) => level !== undefined);
+  return found[0]?.path === "" ? upToDate(present) : present;
+}
+
+/** The levels that were made after the newest write of the finest. Others have older cells, or cells of another time. */
+function upToDate([finest, ...overviews]: PyramidLevel[]): PyramidLevel[] {
+  const newest = finest?.array.times().at(-1) ?? Infinity;
+  return finest ? [finest, ...overviews.filter(({ array }) => (array.times().at(-1) ?? -Infinity) >= newest)] : [];
+}
+
+/** Leaves out a level that cannot be opened, unless the caller has aborted. */
+function lost(error: unknown, signal: AbortSignal | undefined): undefined {
+  if (signal?.aborted) throw error;
 }
 
 /** Where a source is, and how it is opened. */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { gunzipSync } from "node:zlib";
-import { describe, get, levels, open } from "hyperslab";
+import { create, describe, get, levels, MemoryStore, open, put, putMeta } from "hyperslab";
 import { Pool } from "hyperslab/pool";
 import { serve } from "./serve.mjs";
 
@@ -46,4 +46,26 @@ test("levels are open, finest first, with their scales", async () => {
   const [only, ...others] = await levels(own);
   assert.deepEqual([only.array === own, only.shape, only.scale, others], [true, [2, 3, 4], [1, 10, 1], []]);
   await assert.rejects(levels(`${server.url}/pandas`), { code: "NotFound" });
+});
+
+test("overviews that are out of date or cannot be opened are no levels", async () => {
+  const base = new Map();
+  const square = (side) => ({ type: "dense", dims: ["y", "x"].map((name) => ({ name, type: "int32", domain: [0, side - 1], tile: side })), attrs: [{ name: "v", type: "int32" }] });
+  const made = async (path, side, at) => {
+    const array = await create(store, square(side), { path, at: 1 });
+    await put(array, null, new Int32Array(side * side), { at });
+    return array;
+  };
+  const store = new MemoryStore(base);
+  const array = await made("fine", 8, 1000);
+  await made("half", 4, 2000);
+  await made("quarter", 2, 3000);
+  await putMeta(array, { overviews: JSON.stringify([{ factor: 2, path: "../half" }, { factor: 4, path: "../quarter" }]) }, { at: 1000 });
+  const paths = async (options) => (await levels(await open(store, { path: "fine", ...options }))).map(({ array }) => array.path);
+  assert.deepEqual(await paths({ at: 5000 }), ["fine", "half", "quarter"]);
+  assert.deepEqual(await paths({ at: 2500 }), ["fine", "half"], "an overview that nobody had written at that time");
+  await put(array, null, new Int32Array(64).fill(1), { at: 2500 });
+  assert.deepEqual(await paths({ at: 5000 }), ["fine", "quarter"], "an overview that is older than the array");
+  for (const key of [...store.keys()].filter((key) => key.startsWith("quarter/__schema"))) store.delete(key);
+  assert.deepEqual(await paths({ at: 5000 }), ["fine"], "an overview without a schema");
 });
