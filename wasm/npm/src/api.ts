@@ -10,7 +10,7 @@ export {
 export { Group, kindOf, open, type Kind, type Member, type TreeNode, type TreeOptions } from "./group.js";
 export type { Progress } from "./progress.js";
 export { list, slice, type AxisSelection, type Coordinate, type List, type Ranges, type Selection, type Slice } from "./select.js";
-export { describe, levels, type DatasetSource, type PyramidLevel } from "./describe.js";
+export { describe, levels, type DatasetSource, type LevelsOptions, type PyramidLevel } from "./describe.js";
 export type { Axis, AxisCoordinates, BitField, Channel, Crs, Dataset, DatasetLevel, Embedding, EvenlySpaced, Flag, Geometry, MissingValues, RegularCoordinates, StoredCoordinates, Table, TableColumn, UnstoredCoordinates, ValuePacking, Variable } from "./dataset.js";
 export { get, type Chunk, type GetOptions, type Order, type TilePart } from "./get.js";
 export { query, Query, type Columns, type QueryOptions } from "./query.js";

@@ -18,6 +18,12 @@ export interface PyramidLevel {
   readonly scale: readonly (number | null)[];
 }
 
+/** The options of {@link levels}. */
+export interface LevelsOptions extends OpenOptions {
+  /** What `describe` returned for the same source. Default: it is described again. */
+  dataset?: Dataset;
+}
+
 /** What can be described: something open, a URL, or a store. */
 export type DatasetSource = TileArray | Group | string | URL | Store;
 
@@ -62,20 +68,21 @@ export async function describe(source: DatasetSource, options: OpenOptions = {})
  * dense [ 1024, 1024 ] [ 1, 1 ]
  * ```
  */
-export async function levels(source: DatasetSource, options: OpenOptions = {}): Promise<PyramidLevel[]> {
-  const dataset = await describe(source, options);
+export async function levels(source: DatasetSource, options: LevelsOptions = {}): Promise<PyramidLevel[]> {
+  const { dataset: known, ...opening } = options;
+  const dataset = known ?? await describe(source, opening);
   const { variables = [] } = dataset;
   const data = variables.filter(({ role }) => role === "data");
   const found = dataset.levels ?? data.slice(0, 1).map(({ path, axes }) => ({ path, shape: axes.map(({ length = 0 }) => length), factors: axes.map(() => 1) }));
   if (found.length === 0) throw new HyperslabError("NotFound", "there is no dense array with levels; see what describe() returns");
   const axes = data.find(({ path }) => path === found[0]?.path)?.axes ?? data[0]?.axes ?? [];
-  const opened = await Promise.all(found.map(async ({ path, shape, factors }, i) => {
-    const opening = openAt(source, path, options);
+  const all = await Promise.all(found.map(async ({ path, shape, factors }, i) => {
+    const opened = openAt(source, path, opening);
     // A coarser level may have been removed since it was listed.
-    const array = await (i === 0 ? opening : opening.catch((error: unknown) => lost(error, options.signal)));
+    const array = await (i === 0 ? opened : opened.catch((error: unknown) => lost(error, opening.signal)));
     return array && { array, shape, factors, scale: factors.map((factor, axis) => scaleOf(axes[axis], factor)) };
   }));
-  const present = opened.filter((level) => level !== undefined);
+  const present = all.filter((level) => level !== undefined);
   return found[0]?.path === "" ? upToDate(present) : present;
 }
 

@@ -42,6 +42,9 @@ test("levels are open, finest first, with their scales", async () => {
   ]);
   const [, coarse] = await levels(`${server.url}/gdal_raster`);
   assert.deepEqual((await get(coarse.array, [1, [0, 1], [0, 1]])).shape, [2, 2]);
+  const group = await open(`${server.url}/bioimg_ome`, { kind: "group" });
+  const dataset = await describe(group);
+  assert.deepEqual((await levels(group, { dataset: { ...dataset, levels: dataset.levels.slice(1) } })).map(({ array }) => array.path), ["l_1.tdb"]);
   const own = await open(`${server.url}/cf_xarray/air`);
   const [only, ...others] = await levels(own);
   assert.deepEqual([only.array === own, only.shape, only.scale, others], [true, [2, 3, 4], [1, 10, 1], []]);
