@@ -14,6 +14,11 @@ export interface PyramidLevel {
   readonly shape: readonly number[];
   /** How many positions of the finest level one position covers, along each axis. */
   readonly factors: readonly number[];
+  /**
+   * Where its first position begins, along each axis, in positions of the finest level. Overviews begin where the array was
+   * first written, and may begin before its first position.
+   */
+  readonly start: readonly number[];
   /** The distance between neighbouring positions along each axis, in the unit of the axis. `null` if it is not known. */
   readonly scale: readonly (number | null)[];
 }
@@ -76,20 +81,28 @@ export async function levels(source: DatasetSource, options: LevelsOptions = {})
   const found = dataset.levels ?? data.slice(0, 1).map(({ path, axes }) => ({ path, shape: axes.map(({ length = 0 }) => length), factors: axes.map(() => 1) }));
   if (found.length === 0) throw new HyperslabError("NotFound", "there is no dense array with levels; see what describe() returns");
   const axes = data.find(({ path }) => path === found[0]?.path)?.axes ?? data[0]?.axes ?? [];
+  const isOverview = found[0]?.path === "";
   const all = await Promise.all(found.map(async ({ path, shape, factors }, i) => {
     const opened = openAt(source, path, opening);
     // A coarser level may have been removed since it was listed.
     const array = await (i === 0 ? opened : opened.catch((error: unknown) => lost(error, opening.signal)));
-    return array && { array, shape, factors, scale: factors.map((factor, axis) => scaleOf(axes[axis], factor)) };
+    return array && { array, shape, factors, start: factors.map(() => 0), scale: factors.map((factor, axis) => scaleOf(axes[axis], factor)) };
   }));
   const present = all.filter((level) => level !== undefined);
-  return found[0]?.path === "" ? upToDate(present) : present;
+  return isOverview ? overviewsOf(present, axes) : present;
 }
 
-/** The levels that were made after the newest write of the finest. Others have older cells, or cells of another time. */
-function upToDate([finest, ...overviews]: PyramidLevel[]): PyramidLevel[] {
-  const newest = finest?.array.times().at(-1) ?? Infinity;
-  return finest ? [finest, ...overviews.filter(({ array }) => (array.times().at(-1) ?? -Infinity) >= newest)] : [];
+/**
+ * The array and its overviews, without those that are older than its newest write: they have older cells. Coordinates in
+ * an overview are those of the array, divided.
+ */
+function overviewsOf([finest, ...overviews]: PyramidLevel[], axes: readonly Axis[]): PyramidLevel[] {
+  if (!finest) return [];
+  const newest = finest.array.times().at(-1) ?? Infinity;
+  const low = ({ dims }: TileArray, axis: number) => Number(dims[axis]?.domain?.[0] ?? 0);
+  const first = (axis: number) => axes[axis]?.first ?? low(finest.array, axis);
+  const upToDate = overviews.filter(({ array }) => (array.times().at(-1) ?? -Infinity) >= newest);
+  return [finest, ...upToDate.map((level) => ({ ...level, start: level.factors.map((factor, axis) => low(level.array, axis) * factor - first(axis)) }))];
 }
 
 /** Leaves out a level that cannot be opened, unless the caller has aborted. */

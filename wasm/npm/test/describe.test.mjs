@@ -64,6 +64,8 @@ test("overviews that are out of date or cannot be opened are no levels", async (
   await made("half", 4, 2000);
   await made("quarter", 2, 3000);
   await putMeta(array, { overviews: JSON.stringify([{ factor: 2, path: "../half" }, { factor: 4, path: "../quarter" }]) }, { at: 1000 });
+  const [, , coarse] = await levels(array);
+  assert.deepEqual([coarse.factors, coarse.start], [[4, 4], [0, 0]]);
   const paths = async (options) => (await levels(await open(store, { path: "fine", ...options }))).map(({ array }) => array.path);
   assert.deepEqual(await paths({ at: 5000 }), ["fine", "half", "quarter"]);
   assert.deepEqual(await paths({ at: 2500 }), ["fine", "half"], "an overview that nobody had written at that time");
@@ -71,4 +73,17 @@ test("overviews that are out of date or cannot be opened are no levels", async (
   assert.deepEqual(await paths({ at: 5000 }), ["fine", "quarter"], "an overview that is older than the array");
   for (const key of [...store.keys()].filter((key) => key.startsWith("quarter/__schema"))) store.delete(key);
   assert.deepEqual(await paths({ at: 5000 }), ["fine"], "an overview without a schema");
+});
+
+test("overviews begin where the array was first written", async () => {
+  const store = new MemoryStore();
+  const dims = (low, high) => ["y", "x"].map((name) => ({ name, type: "int32", domain: [low, high], tile: 4 }));
+  const schema = (low, high) => ({ type: "dense", dims: dims(low, high), attrs: [{ name: "v", type: "int32" }] });
+  const array = await create(store, schema(1, 16), { path: "fine", at: 1 });
+  // Cells from 5 on were written; an overview of factor 4 has them from floor(5 / 4) on.
+  await put(array, [[5, 16], [5, 16]], new Int32Array(144), { at: 1000 });
+  await put(await create(store, schema(1, 4), { path: "quarter", at: 1 }), null, new Int32Array(16), { at: 2000 });
+  await putMeta(array, { overviews: JSON.stringify([{ factor: 4, path: "../quarter" }]) }, { at: 1500 });
+  const [fine, quarter] = await levels(await open(store, { path: "fine" }));
+  assert.deepEqual([fine.start, quarter.start], [[0, 0], [3, 3]]);
 });

@@ -146,6 +146,8 @@ export class ArrayLayer extends CompositeLayer<Required<ArrayLayerOwnProps>> {
 
   /** The cell at a place of the world, without asking the GPU. `undefined` outside the array. */
   cellAt(coordinate: readonly number[]): PickedCell | undefined {
+    // deck.gl gives a layer its state when it is first drawn.
+    if (!this.state) return undefined;
     const { pyramid, inverted, tiles, shown, missing } = this.state;
     const [x = NaN, y = NaN] = coordinate;
     if (!pyramid || !inverted) return undefined;
@@ -316,7 +318,7 @@ export class ArrayLayer extends CompositeLayer<Required<ArrayLayerOwnProps>> {
   private tell(view: DrawnView): void {
     const { props, state } = this;
     const { busy } = state.tiles;
-    const isLoaded = busy === 0 && !view.tooMany;
+    const isLoaded = busy === 0 && !view.tooMany && state.inView.every(({ key }) => state.tiles.get(key)?.planes);
     if (busy === 0) delete state.before;
     const [wasBusy, wasLoaded, before] = [state.busy, state.isLoaded && state.loadedOf === state.shown, state.view];
     Object.assign(state, { view, busy, isLoaded, loadedOf: state.shown });

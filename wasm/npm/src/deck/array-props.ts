@@ -36,10 +36,14 @@ export interface PickedCell {
   readonly position: readonly [number, number];
   /** The stored value of the finest level that has come. `null` for no data; `undefined` if none has come. With channels, that of the first. */
   readonly value: number | bigint | null | undefined;
+  /** The stored value, also if it means "no data". `null` for null; `undefined` if none has come. */
+  readonly stored: number | bigint | null | undefined;
   /** The value unpacked with `decode`. */
   readonly decoded: number | null | undefined;
   /** The stored values of all channels. */
   readonly values: readonly (number | bigint | null)[];
+  /** The index in `levels` of the level that the value is from. */
+  readonly level: number;
   /** Cells of the finest level that the value stands for, along x and y. */
   readonly factors: readonly [number, number];
   /** The larger of both `factors`. */

@@ -26,13 +26,11 @@ export function cellAt(pyramid: Pyramid, [column, row]: readonly [number, number
   const area = ({ tile: { level } }: Held) => level.x.factor * (level.y?.factor ?? 1);
   const finest = loaded.filter(holds).sort((a, b) => area(a) - area(b))[0];
   const factors: [number, number] = finest ? [finest.tile.level.x.factor, finest.tile.level.y?.factor ?? 1] : [1, 1];
-  const values = finest?.planes?.map((cells, plane) => {
-    const value = storedAt(cells, ...cellOf(finest.tile, position[0] + 0.5, position[1] + 0.5));
-    return isMissing(value, missing[plane] ?? NONE) ? null : value;
-  }) ?? [];
+  const stored = finest?.planes?.map((cells) => storedAt(cells, ...cellOf(finest.tile, position[0] + 0.5, position[1] + 0.5))) ?? [];
+  const values = stored.map((value, plane) => (isMissing(value, missing[plane] ?? NONE) ? null : value));
   const value = values[0];
   const decoded = value === null || value === undefined ? value : Number(value) * (decode?.scale ?? 1) + (decode?.offset ?? 0);
-  return { coordinates: { ...pyramid.fixed(at), ...pyramid.coordinates(...position) }, position, value, decoded, values, factors, factor: Math.max(...factors) };
+  return { coordinates: { ...pyramid.fixed(at), ...pyramid.coordinates(...position) }, position, value, stored: stored[0], decoded, values, level: finest?.tile.level.index ?? 0, factors, factor: Math.max(...factors) };
 }
 
 /** Values of tiles in the visible parts, evenly spread, one list for each plane. */

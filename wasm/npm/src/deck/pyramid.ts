@@ -98,14 +98,11 @@ export class Pyramid {
     const stride = this.axes.stride?.[name] ?? 1;
     const origin = this.axes.first?.[name] ?? base?.domain?.[0] ?? 0;
     const low: Coordinate = own?.domain?.[0] ?? 0;
-    // Overviews divide coordinates; other pyramids start each level at the same coordinate.
-    const divided = Math.floor(Number(origin) / factor);
-    const isDivided = factor > 1 && Number(low) === divided;
     const first = level === finest ? origin : low;
     const tile = own?.tile === undefined ? undefined : Math.floor(own.tile / stride);
     return {
       index, name, first, factor, stride, length: level.shape[index] ?? 0,
-      start: isDivided ? divided * factor - Number(origin) : 0,
+      start: level.start[index] ?? 0,
       ...sides(tile, distance(low, first) / stride, this.sideMax),
     };
   }
@@ -179,7 +176,7 @@ export class Pyramid {
 /** An array without coarser levels. */
 function alone(array: TileArray, strides: AxesInput["stride"]): PyramidLevel {
   if (!Array.isArray(array?.dims)) throw new HyperslabError("InvalidArgument", "`levels` must be an open array, or the result of levels()");
-  return { array, shape: array.shape.map((cells, i) => Math.floor(cells / (strides?.[array.dims[i]?.name ?? ""] ?? 1))), factors: array.dims.map(() => 1), scale: array.dims.map(() => null) };
+  return { array, shape: array.shape.map((cells, i) => Math.floor(cells / (strides?.[array.dims[i]?.name ?? ""] ?? 1))), factors: array.dims.map(() => 1), start: array.dims.map(() => 0), scale: array.dims.map(() => null) };
 }
 
 function named(names: readonly string[], name: string | undefined, prop: string): string {
