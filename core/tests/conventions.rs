@@ -328,10 +328,16 @@ fn point_clouds_variants_and_palettes_are_described() {
 
 #[test]
 fn overviews_and_names_of_bare_arrays_are_described() {
-    let overviews = r#"[{"factor":4,"path":"../n.4"},{"factor":2,"path":"../n.2"},{"factor":0,"path":"x"},{"factor":9,"path":"../lost"}]"#;
+    let overviews = r#"[{"factor":4,"path":"../n.4"},{"factor":2,"path":"../n.2"},{"factor":0,"path":"x"},{"factor":9,"path":"../lost"},{"factor":8,"path":"../../n.8"},{"factor":8,"path":"//other.example/n.8"}]"#;
     let own = array(dense(&["lat", "n"], &["a"]), texts(&[("overviews", overviews)]));
     let small = || array(dense(&["lat", "n"], &["a"]), Metadata::new());
-    let dataset = describe(&[("", own), ("../n.4", small()), ("../n.2", small())]);
+    let dataset = describe(&[
+        ("", own),
+        ("../n.4", small()),
+        ("../n.2", small()),
+        ("../../n.8", small()),
+        ("other.example/n.8", small()),
+    ]);
     assert_eq!(dataset.application, Application::Hyperslab);
     let levels: Vec<_> = dataset.levels.iter().map(|l| (l.path.as_str(), l.factors[0])).collect();
     assert_eq!(levels, [("", 1.0), ("../n.2", 2.0), ("../n.4", 4.0)]);

@@ -32,7 +32,7 @@ pub(super) fn add(scope: &Scope<'_>, path: &str, array: Array<'_>, dataset: &mut
         geotransform: None,
     }];
     for entry in listed.iter().take(LEVELS_MAX) {
-        let at = entry.get("path").and_then(|p| resolve(path, p.as_str()?));
+        let at = entry.get("path").and_then(|p| beside(path, p.as_str()?));
         let (Some(factors), Some(at)) = (factors_of(entry, finest.len()), at) else {
             scope.note_at(path, "an entry of 'overviews' has no factor or no path and was ignored");
             continue;
@@ -68,6 +68,19 @@ pub(super) fn add(scope: &Scope<'_>, path: &str, array: Array<'_>, dataset: &mut
             dataset.application = Application::Hyperslab;
         }
     }
+}
+
+/// The path of an overview, which must be in the folder around the array: metadata must not cause requests elsewhere.
+fn beside(path: &str, relative: &str) -> Option<String> {
+    let at = resolve(path, relative).filter(|_| !relative.starts_with('/'))?;
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let is_beside = match (path, folder) {
+        // Only paths that leave what is described begin with `..`.
+        ("", _) => !at.starts_with("../.."),
+        (_, "") => !at.starts_with(".."),
+        (_, folder) => at.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')),
+    };
+    is_beside.then_some(at)
 }
 
 /// The factor of each axis: above 0, and above 1 for one of them.
