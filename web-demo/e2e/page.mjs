@@ -38,8 +38,8 @@ export async function serve(folder) {
 export async function visit(hash = "") {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
   const errors = [];
-  // The package requests a listing once. If the server has none, Chromium logs its 404.
-  const isList = (m) => m.text().includes("status of 404") && m.location().url.endsWith("/");
+  // The package looks for listings and for neighbours with coordinates. If there are none, Chromium logs their 404.
+  const isList = (m) => m.text().includes("status of 404") && /\/(__manifest\.json)?$/.test(m.location().url);
   page.on("console", (m) => m.type() === "error" && !isList(m) && errors.push(m.text()));
   page.on("pageerror", (e) => errors.push(String(e)));
   await page.goto(`${site}${hash}`);
@@ -59,4 +59,48 @@ export async function settled(page) {
 
 export async function shot(page, name) {
   if (shots) await page.screenshot({ path: `${shots}/${name}.png` });
+}
+
+/** The picture without what lies over it: its size, and red, green, blue and alpha of each pixel, row by row. */
+export async function picture(page) {
+  const hide = (value) => page.evaluate((value) => {
+    for (const over of document.querySelectorAll("main > :not(.canvas)")) over.style.visibility = value;
+  }, value);
+  await hide("hidden");
+  const png = await page.locator("#picture").screenshot();
+  await hide("");
+  const { width, height, text } = await page.evaluate(async (encoded) => {
+    const image = await createImageBitmap(new Blob([Uint8Array.from(atob(encoded), (c) => c.charCodeAt(0))]));
+    const canvas = new OffscreenCanvas(image.width, image.height);
+    const g = canvas.getContext("2d");
+    g.drawImage(image, 0, 0);
+    const { data } = g.getImageData(0, 0, image.width, image.height);
+    let text = "";
+    for (let i = 0; i < data.length; i += 8192) text += String.fromCharCode(...data.subarray(i, i + 8192));
+    return { width: image.width, height: image.height, text: btoa(text) };
+  }, png.toString("base64"));
+  return { width, height, data: new Uint8Array(Buffer.from(text, "base64")) };
+}
+
+/** The colour at these fractions of a picture, as red, green and blue. */
+export function colourAt({ width, height, data }, across, down) {
+  const at = (Math.floor(height * down) * width + Math.floor(width * across)) * 4;
+  return [...data.subarray(at, at + 3)];
+}
+
+/** The colour of the page where nothing is drawn. */
+export async function ground(page) {
+  const [, ...rgb] = /rgb\((\d+), (\d+), (\d+)\)/.exec(await page.evaluate(() => getComputedStyle(document.body).backgroundColor));
+  return rgb.map(Number);
+}
+
+/** Whether nothing is drawn at these fractions of the picture. */
+export async function isBlank(page, across, down) {
+  return String(colourAt(await picture(page), across, down)) === String(await ground(page));
+}
+
+/** The number of different colours in the picture: 1 if nothing was drawn. */
+export async function colours(page) {
+  const { data } = await picture(page);
+  return new Set(new Uint32Array(data.buffer, data.byteOffset, data.length / 4)).size;
 }

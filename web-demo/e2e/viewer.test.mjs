@@ -2,16 +2,7 @@
 // usage: SITE_DIR=<prepared site> HYPERSLAB=<hyperslab program> [SHOTS=<folder for screenshots>] node --test web-demo/e2e/
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { settled, shot, site, visit } from "./page.mjs";
-
-/** The number of different colours in the picture: 1 if nothing was drawn. */
-async function colours(page) {
-  return page.evaluate(() => {
-    const canvas = document.getElementById("picture");
-    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-    return new Set(new Uint32Array(data.buffer)).size;
-  });
-}
+import { colours, settled, shot, site, visit } from "./page.mjs";
 
 const traffic = async (page) => {
   const [, requests, amount, unit] = /(\d+) requests · ([\d.]+) (\w+)/.exec(await page.textContent("#traffic"));
@@ -68,7 +59,7 @@ test("for a URL without an array, the message says what to do", async () => {
   const { page } = await visit();
   await page.fill("#url", `${site}nothing-here`);
   await page.click("#address button");
-  await page.waitForFunction(() => !document.getElementById("message").hidden && document.getElementById("message").className === "");
+  await page.waitForFunction(() => !document.getElementById("message").hidden && document.getElementById("message").className === "message");
   assert.match(await page.textContent("#message"), /not found|no array|hyperslab index/i);
   await shot(page, "message");
 });

@@ -1,32 +1,31 @@
-// The shown array, time, attribute, colours and view, as the hash of the page's URL.
+// The hash of the page's URL: what is shown, when, and how. It may come from anyone.
 
-export interface Link {
-  url?: string | undefined; at?: number | undefined; attr?: string | undefined; map?: string | undefined;
-  x?: number | undefined; y?: number | undefined; z?: number | undefined;
+/** The parts of a link. Names are those of the controls; `url` and `at` say what is open. */
+export type Link = Readonly<Record<string, string>>;
+
+/** Parses the hash. */
+export function readLink(hash = location.hash): Link {
+  const link = Object.create(null) as Record<string, string>;
+  for (const [name, value] of new URLSearchParams(hash.slice(1))) if (value !== "") link[name] = value;
+  return link;
 }
 
-/** Parses the hash, which may come from anyone. Ignores invalid times and numbers. */
-export function readLink(): Link {
-  const stated = new URLSearchParams(location.hash.slice(1));
-  const text = (name: string) => stated.get(name) || undefined;
-  const number = (name: string) => {
-    const found = Number(text(name) ?? NaN);
-    return Number.isFinite(found) ? found : undefined;
-  };
-  return { url: text("url"), at: moment(text("at")), attr: text("attr"), map: text("map"), x: number("x"), y: number("y"), z: number("z") };
-}
-
-function moment(text: string | undefined): number | undefined {
-  return /^\d+$/.test(text ?? "") && Number.isSafeInteger(Number(text)) ? Number(text) : undefined;
+/** The time of a link, in milliseconds since 1970; `undefined` if it has none, or none that is valid. */
+export function timeOf(link: Link): number | undefined {
+  const { at = "" } = link;
+  return /^\d+$/.test(at) && Number.isSafeInteger(Number(at)) ? Number(at) : undefined;
 }
 
 let timer: ReturnType<typeof setTimeout> | undefined;
+const REST_MS = 250;
 
-/** Updates the hash once the view stops moving, without a new entry in the browser's history. */
-export function writeLink(link: { [name in keyof Link]: string | undefined }): void {
+/** Updates the hash once nothing changes any more, without a new entry in the browser's history. */
+export function writeLink(link: Link): void {
   clearTimeout(timer);
-  timer = setTimeout(() => {
-    const stated = Object.entries(link).filter(([, v]) => v !== undefined && v !== "");
-    history.replaceState(null, "", `#${new URLSearchParams(stated as [string, string][])}`);
-  }, 250);
+  timer = setTimeout(() => history.replaceState(null, "", `#${linkText(link)}`), REST_MS);
+}
+
+/** The hash of a link, without `#`. */
+export function linkText(link: Link): string {
+  return String(new URLSearchParams(Object.entries(link).filter(([, value]) => value !== "")));
 }

@@ -1,0 +1,238 @@
+// The state of a picture of a dense variable: what is drawn, where, and in which colours.
+import { batch, computed, signal, type Signal } from "@preact/signals";
+import { levels, type Axis, type PyramidLevel, type TileArray, type Variable } from "hyperslab";
+import type { DrawnView } from "hyperslab/deck";
+import { Camera, type World } from "../camera";
+import type { Model } from "../kind";
+import type { Link } from "../link";
+import { arrayOf, openArray, type Opened } from "../opened";
+import { labelled, type LabelledAxis } from "./axes";
+import { channelsOf, type DrawnChannel } from "./channels";
+import { isColormap } from "./colors";
+import { placeOf, type Placement } from "./place";
+import { summarise, type Summary } from "./statistics";
+import { meaningOf, type Meaning } from "./values";
+
+/** A variable with what is needed to draw it. */
+export interface Loaded {
+  readonly variable: Variable;
+  /** Finest first. */
+  readonly levels: readonly PyramidLevel[];
+  /** In the order of the array's dimensions. */
+  readonly axes: readonly LabelledAxis[];
+  readonly x: LabelledAxis;
+  /** Absent if the array has one dimension: it is drawn as a row. */
+  readonly y: LabelledAxis | undefined;
+  /** The axes that are not drawn: each has a slider, but for that of the channels. */
+  readonly others: readonly LabelledAxis[];
+  readonly meaning: Meaning;
+  /** How the cells of coarser levels were made, such as "mean". */
+  readonly method: string;
+  readonly placement: Placement;
+  /** The channels that can be drawn together. */
+  readonly channels: readonly DrawnChannel[];
+  readonly channelAxis: LabelledAxis | undefined;
+}
+
+export class GridModel implements Model {
+  readonly camera = new Camera();
+  readonly variables: readonly Variable[];
+  /** The name of the chosen variable. */
+  readonly chosen: Signal<string>;
+  readonly loaded: Signal<Loaded | undefined>;
+  /** Positions on the axes that are not drawn, by dimension. */
+  readonly at = signal<Readonly<Record<string, number>>>({});
+  readonly colormap: Signal<string>;
+  /** The values that are drawn in the first and the last colour, if the user chose them. Unpacked, as all values here. */
+  readonly chosenRange = signal<readonly [number, number] | undefined>(undefined);
+  /** The range of the values that were drawn so far. */
+  readonly seenRange = signal<readonly [number, number]>([Infinity, -Infinity]);
+  /** The channels of an image, and whether they are drawn together. */
+  readonly channels = signal<readonly DrawnChannel[]>([]);
+  readonly isBlended = signal(false);
+  /** The values that most values of each drawn channel are between. */
+  readonly channelRanges = signal<ReadonlyMap<string, readonly [number, number]>>(new Map());
+  /** The channels that are drawn together. Empty if one variable is drawn in a colour map. */
+  readonly blended = computed(() => (this.isBlended.value ? this.channels.value.filter(({ isOn }) => isOn) : []));
+  /** A summary of the values in view. */
+  readonly summary = signal<Summary | undefined>(undefined);
+  readonly log = signal(false);
+  /** Changes when the picture does. */
+  readonly drawn = signal(0);
+  /** The level that is drawn, and whether there are too many cells to draw. */
+  readonly view = signal<DrawnView | undefined>(undefined);
+  readonly pointer = signal<readonly [number, number] | undefined>(undefined);
+  readonly failure = signal<string | undefined>(undefined);
+  /** The number of tiles that are being read. */
+  readonly reading = signal(0);
+  private readonly loading = signal(0);
+  readonly busy = computed(() => this.loading.value + this.reading.value);
+  readonly range = computed(() => this.chosenRange.value ?? this.seenRange.value);
+  private readonly abort = new AbortController();
+
+  constructor(readonly opened: Opened, private readonly start: Link, before: GridModel | undefined) {
+    this.variables = drawable(opened);
+    // The old picture stays until the new one has come.
+    this.loaded = signal(before?.loaded.peek());
+    const names = this.variables.map(({ name }) => name);
+    this.chosen = signal(names.includes(start["attr"] ?? "") ? (start["attr"] ?? "") : (names[0] ?? ""));
+    this.colormap = signal(isColormap(start["map"]) ? start["map"] : "viridis");
+    if (before) {
+      this.camera.world.value = before.camera.world.peek();
+      this.camera.follow(before.camera);
+      this.at.value = before.at.peek();
+      this.seenRange.value = before.seenRange.peek();
+      this.pointer.value = before.pointer.peek();
+    }
+    void this.load(before);
+  }
+
+  /** Draws another variable. */
+  choose(name: string): void {
+    batch(() => {
+      this.chosen.value = name;
+      this.chosenRange.value = undefined;
+      this.seenRange.value = [Infinity, -Infinity];
+    });
+    void this.load(this);
+  }
+
+  /** Moves to a position on an axis that is not drawn. */
+  move({ axis: { dimension }, length }: LabelledAxis, position: number): void {
+    this.at.value = { ...this.at.peek(), [dimension]: Math.max(0, Math.min(length - 1, Math.round(position))) };
+  }
+
+  /** A sample of the values in view has arrived. */
+  see(values: readonly Float64Array[]): void {
+    const blended = this.blended.peek();
+    if (blended.length > 0) return this.seeChannels(blended, values);
+    const summary = summarise(values[0] ?? []);
+    this.summary.value = summary;
+    if (!summary) return;
+    const [low, high] = this.seenRange.peek();
+    if (summary.min < low || summary.max > high) this.seenRange.value = [Math.min(summary.min, low), Math.max(summary.max, high)];
+  }
+
+  /** The values that are black and of full colour in a channel. */
+  channelRange({ name, range }: DrawnChannel): readonly [number, number] {
+    return range ?? this.channelRanges.value.get(name) ?? [0, 1];
+  }
+
+  link(): Record<string, string> {
+    const positions = Object.entries(this.at.value).filter(([, position]) => position !== 0).map(([name, position]) => [`@${name}`, String(position)]);
+    const [lo, hi] = this.chosenRange.value ?? [];
+    const colours = { attr: this.chosen.value, map: this.colormap.value, ...(this.log.value ? { scale: "log" } : {}), ...(this.channels.value.length > 0 && !this.isBlended.value ? { blend: "off" } : {}) };
+    return { ...colours, ...(lo === undefined ? {} : { range: `${lo},${hi}` }), ...Object.fromEntries(positions), ...this.camera.link() };
+  }
+
+  stop(): void {
+    this.abort.abort();
+  }
+
+  private seeChannels(channels: readonly DrawnChannel[], values: readonly Float64Array[]): void {
+    const known = this.channelRanges.peek();
+    const found = channels.flatMap(({ name, range }, i): [string, readonly [number, number]][] => {
+      const summary = range || known.has(name) ? undefined : summarise(values[i] ?? []);
+      return summary ? [[name, [summary.low, Math.max(summary.high, summary.low + Number.EPSILON)]]] : [];
+    });
+    if (found.length > 0) this.channelRanges.value = new Map([...known, ...found]);
+  }
+
+  /** Opens the chosen variable's levels and axes. `before` has what to keep. */
+  private async load(before: GridModel | undefined): Promise<void> {
+    const variable = this.variables.find(({ name }) => name === this.chosen.peek());
+    if (!variable) return;
+    const isFirst = before !== this;
+    this.loading.value += 1;
+    try {
+      const loaded = await loadVariable(variable, this.opened);
+      if (this.abort.signal.aborted || this.chosen.peek() !== variable.name) return;
+      batch(() => {
+        this.failure.value = undefined;
+        this.use(loaded, isFirst, before);
+      });
+    } catch (error) {
+      if (!this.abort.signal.aborted) this.failure.value = error instanceof Error ? error.message : String(error);
+    } finally {
+      this.loading.value -= 1;
+    }
+  }
+
+  private use(loaded: Loaded, isFirst: boolean, before: GridModel | undefined): void {
+    const asked = before?.at.peek() ?? {};
+    const positions = loaded.others.map(({ axis: { dimension }, length }): [string, number] => {
+      const position = asked[dimension] ?? Number(this.start[`@${dimension}`] ?? 0);
+      return [dimension, Number.isSafeInteger(position) ? Math.max(0, Math.min(length - 1, position)) : 0];
+    });
+    this.at.value = Object.fromEntries(positions);
+    if (isFirst) {
+      this.camera.fit(worldOf(loaded));
+      if (before) this.camera.follow(before.camera);
+      else this.camera.followLink(this.start);
+      this.chosenRange.value = rangeOf(this.start["range"]);
+      this.log.value = this.start["scale"] === "log";
+    } else if (JSON.stringify(worldOf(loaded)) !== JSON.stringify(this.camera.world.peek())) this.camera.fit(worldOf(loaded));
+    this.channels.value = before && before !== this ? before.channels.peek() : loaded.channels;
+    this.isBlended.value = before && before !== this ? before.isBlended.peek() : loaded.channels.length > 0 && this.start["blend"] !== "off";
+    this.loaded.value = loaded;
+  }
+}
+
+/** The variables that can be drawn: of one number per cell, in a dense array. */
+export function drawable({ dataset: { variables = [] }, ...opened }: Opened): Variable[] {
+  const array = arrayOf(opened as Opened);
+  if (array?.kind === "sparse") return [];
+  const numbers = variables.filter(({ sparse, datatype, axes }) => !sparse && axes.length > 0 && !/^(string|char|blob|any|geom)/.test(datatype));
+  const single = array ? numbers.filter(({ attribute }) => array.attrs.find(({ name }) => name === attribute)?.cell === 1) : numbers;
+  const data = single.filter(({ role }) => role === "data");
+  return data.length > 0 ? data : single;
+}
+
+async function loadVariable(variable: Variable, opened: Opened): Promise<Loaded> {
+  const array = await openArray(opened, variable.path);
+  const [found, meaning, method, ...axes] = await Promise.all([
+    levelsOf(variable, array, opened), meaningOf(variable, array), methodOf(variable, array), ...variable.axes.map((axis) => labelled(axis, array, opened)),
+  ]);
+  const [x, y] = drawnAxes(axes);
+  if (!x) throw new Error(`${variable.name || "The variable"} has no axis to draw. Choose another on the left.`);
+  const channelAxis = axes.find(({ axis }) => axis.role === "channel");
+  const channels = channelsOf(variable, opened.dataset.channels ?? [], opened.dataset.variables ?? [], channelAxis);
+  // The samples of a pixel may follow each other along a drawn axis.
+  const others = axes.filter(({ axis }) => axis.dimension !== x.axis.dimension && axis.dimension !== y?.axis.dimension);
+  return { variable, levels: found, axes, x, y, others, meaning, method, placement: placeOf(variable, x, y), channels, channelAxis };
+}
+
+/** The levels of a variable: those of what was opened, or the overviews of its own array. */
+async function levelsOf({ path, axes }: Variable, array: TileArray, { source, dataset }: Opened): Promise<readonly PyramidLevel[]> {
+  if (path === "" || dataset.levels?.[0]?.path === path) return levels(source, { dataset });
+  if ((await array.meta())["overviews"] !== undefined) return levels(array);
+  return [{ array, shape: axes.map(({ length = 0 }) => length), factors: axes.map(() => 1), start: axes.map(() => 0), scale: axes.map(() => null) }];
+}
+
+/** How the array's overviews were made, as its metadata says. Other applications do not say. */
+async function methodOf({ attribute }: Variable, array: TileArray): Promise<string> {
+  try {
+    const [first] = JSON.parse(String((await array.meta())["overviews"])) as { methods?: Record<string, unknown> }[];
+    return Object.hasOwn(first?.methods ?? {}, attribute) && first?.methods?.[attribute] === "mode" ? "most frequent" : "mean";
+  } catch {
+    return "overview";
+  }
+}
+
+/** The axes that are drawn: those with the roles x and y, or else the last two. */
+function drawnAxes(axes: readonly LabelledAxis[]): [LabelledAxis | undefined, LabelledAxis | undefined] {
+  const role = (wanted: Axis["role"]) => axes.find(({ axis }) => axis.role === wanted);
+  const [x, y] = [role("x"), role("y")];
+  if (x && y) return [x, y];
+  return [axes.at(-1), axes.at(-2)];
+}
+
+function worldOf({ x, y, placement: { aspect, up } }: Loaded): World {
+  return { x: [0, x.length], y: [0, (y?.length ?? 1) * aspect], up };
+}
+
+/** The range that a link states, such as `0,255`. */
+function rangeOf(text = ""): readonly [number, number] | undefined {
+  const [lo = NaN, hi = NaN, ...rest] = text.split(",").map((part) => (part.trim() === "" ? NaN : Number(part)));
+  return rest.length === 0 && Number.isFinite(lo) && Number.isFinite(hi) && lo < hi ? [lo, hi] : undefined;
+}

@@ -1,0 +1,34 @@
+// The kinds of data that the viewer draws, each in a folder of its own, and what the page needs from each.
+import type { ReadonlySignal } from "@preact/signals";
+import type { ComponentType } from "preact";
+import type { Opened } from "./opened";
+
+/** The state of what is shown. A new one is made when something is opened, also at another time. */
+export interface Model {
+  readonly opened: Opened;
+  /** The number of reads that run. */
+  readonly busy: ReadonlySignal<number>;
+  /** Why something could not be read or drawn, for the user. */
+  readonly failure: ReadonlySignal<string | undefined>;
+  /** What restores the state, apart from the address and the time: becomes part of the page's link. Reads signals. */
+  link(): Record<string, string>;
+  /** Aborts all reads. */
+  stop(): void;
+}
+
+/** A kind of data. */
+export interface Kind<M extends Model = Model> {
+  /** The name of the kind, as in "shown as an image". */
+  readonly name: string;
+  /** Whether this kind draws what was opened. The first kind of the list that accepts wins. */
+  accepts(opened: Opened): boolean;
+  /**
+   * Makes the state of something that was opened. `link` has the state of a followed link, or what `link()` returned at
+   * another time of the same place; it may come from anyone. `before` is the model at the other time.
+   */
+  model(opened: Opened, link: Readonly<Record<string, string>>, before: Model | undefined): M;
+  /** The controls in the side panel. */
+  readonly Controls: ComponentType<{ model: M }>;
+  /** The main area: fills its parent. */
+  readonly Stage: ComponentType<{ model: M }>;
+}

@@ -1,0 +1,16 @@
+// The viewer: shows an array or a group, and lets the user move in space and time.
+import { render } from "preact";
+import { readCatalog } from "./catalog";
+import { catalog, failure, follow, isIdle, keepLink, messageOf } from "./session";
+import { App } from "./ui/App";
+
+async function start(): Promise<void> {
+  render(<App />, document.body);
+  keepLink();
+  catalog.value = await readCatalog();
+  onhashchange = () => void follow();
+  // The user may have entered a URL meanwhile.
+  if (isIdle()) await follow();
+}
+
+void start().catch((error: unknown) => { failure.value = messageOf(error); });

@@ -1,0 +1,64 @@
+// Lines of code that read the cells that are shown, in each language.
+
+/** What is shown of a dense array. */
+export interface GridQuery {
+  /** The address of the array. */
+  readonly url: string;
+  readonly attribute: string;
+  /** The range of each dimension in its coordinates, both ends included, in the order of dimensions. */
+  readonly ranges: readonly (readonly [number, number])[];
+  /** In milliseconds since 1970; `undefined` for the newest. */
+  readonly at: number | undefined;
+}
+
+/** What is shown of a sparse array. */
+export interface PointsQuery {
+  readonly url: string;
+  readonly ranges: Readonly<Record<string, readonly [number | bigint, number | bigint]>>;
+  readonly where: string;
+  readonly at: number | undefined;
+}
+
+/** A way to read the same cells. */
+export interface Line { readonly name: string; readonly code: string }
+
+/** The same cells by command, from a mount, in JavaScript and in Python. */
+export function gridLines({ url, attribute, ranges, at }: GridQuery): Line[] {
+  const select = ranges.map(([lo, hi]) => (lo === hi ? String(lo) : `${lo}:${hi + 1}`)).join(",");
+  const python = ranges.map(([lo, hi]) => (lo === hi ? String(lo) : `${lo}:${hi + 1}`)).join(", ");
+  const file = nameOf(url);
+  const time = at === undefined ? "" : ` --at ${at}`;
+  return [
+    { name: "Command line", code: `hyperslab export ${shell(url)} ${shell(`${file}.npy`)} --select ${shell(select)} --attrs ${shell(attribute)}${time}` },
+    { name: "Mount", code: `np.load(${quote(`mnt/${at === undefined ? "" : `at/${at}/`}slices/${attribute}@${select}.npy`)})` },
+    { name: "JavaScript", code: `const array = await open(${quote(url)}${at === undefined ? "" : `, { at: ${at} }`});\nconst { data, shape } = await get(array, ${quote(select)}, { attrs: ${quote(attribute)} });` },
+    { name: "Python", code: `with tiledb.open(${quote(url)}${at === undefined ? "" : `, timestamp=${at}`}) as array:\n    values = array[${python}][${quote(attribute)}]` },
+  ];
+}
+
+/** The same points by command, in JavaScript and in Python. */
+export function pointsLines({ url, ranges, where, at }: PointsQuery): Line[] {
+  const named = Object.entries(ranges);
+  const select = named.map(([name, [lo, hi]]) => `${name}=${lo}:${hi}`).join(",");
+  const object = named.map(([name, range]) => `${quote(name)}: [${range.map((end) => (typeof end === "bigint" ? `${end}n` : String(end))).join(", ")}]`).join(", ");
+  const time = at === undefined ? "" : ` --at ${at}`;
+  const python = named.map(([name, [lo, hi]]) => `${quote(name)}: (${lo}, ${hi})`).join(", ");
+  return [
+    { name: "Command line", code: `hyperslab export ${shell(url)} ${shell(`${nameOf(url)}.csv`)} --select ${shell(select)}${where ? ` --where ${shell(where)}` : ""}${time}` },
+    { name: "JavaScript", code: `const array = await open(${quote(url)}${at === undefined ? "" : `, { at: ${at} }`});\nconst { columns } = await query(array, { ranges: { ${object} }${where ? `, where: ${quote(where)}` : ""} }).columns();` },
+    { name: "Python", code: `ranges = {${python}}\nwith tiledb.open(${quote(url)}${at === undefined ? "" : `, timestamp=${at}`}) as array:\n    order = [slice(*ranges[d.name]) if d.name in ranges else slice(None) for d in array.domain]\n    frame = array${where ? `.query(cond=${quote(where)})` : ""}.df[tuple(order)]` },
+  ];
+}
+
+function nameOf(url: string): string {
+  return url.replace(/\/+$/, "").split("/").at(-1)?.replace(/[^\w.-]/g, "_") || "array";
+}
+
+/** A word for a shell: quoted if it has other characters than those of names and paths. */
+function shell(word: string): string {
+  return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text);
+}

@@ -1,0 +1,31 @@
+// The page: the side panel, and the main area with what is shown.
+import { useSignalEffect } from "@preact/signals";
+import { busy, failure, opening, shown } from "../session";
+import { Dropped } from "./Dropped";
+import { Inspector } from "./Inspector";
+import { Message } from "./Message";
+import { Panel } from "./Panel";
+
+export function App() {
+  // Tests and scripts wait for this.
+  useSignalEffect(() => { document.body.dataset["busy"] = String(busy.value > 0); });
+  const now = shown.value;
+  return (
+    <>
+      <Panel />
+      <main>
+        {now ? <now.kind.Stage key={now.kind.name} model={now.model} /> : null}
+        <Message text={failure.value ?? now?.model.failure.value} hint={hint()} />
+        <Inspector />
+        <Dropped />
+      </main>
+    </>
+  );
+}
+
+/** What to say while there is no picture. */
+function hint(): string | undefined {
+  if (opening.value) return shown.value ? undefined : "Opening…";
+  if (shown.value) return undefined;
+  return "Enter the URL of an array or a group on the left, or drop a folder here. Its server must support byte ranges and, on another origin, CORS.";
+}
