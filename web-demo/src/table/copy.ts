@@ -1,0 +1,103 @@
+// Copies and exports rows: those that are selected, or else all that are shown.
+import { query } from "hyperslab";
+import { exportedText, line } from "./cells";
+import { runsOf } from "./keyed";
+import { countOf, type Range } from "./selection";
+import type { TableState } from "./state";
+
+/** The maximum number of rows that are copied to the clipboard. */
+const COPIED_MAX = 50_000;
+/** The maximum number of ranges of an export as Arrow. */
+const RANGES_MAX = 100_000;
+/** How many rows are read at a time. */
+const STEP = 2048;
+
+/** Copies the selected rows, or else the row of the active cell. */
+export async function copyRows(state: TableState, separator: "," | "\t"): Promise<void> {
+  await state.task(async (signal) => {
+    const { ranges } = state.selected.peek();
+    const active = Math.max(0, state.active.peek().row);
+    const chosen: readonly Range[] = ranges.length > 0 ? ranges : [[active, active]];
+    const count = countOf({ ranges: chosen, anchor: 0 });
+    if (count > COPIED_MAX) throw new Error(`${count.toLocaleString("en")} rows are too many to copy (at most ${COPIED_MAX.toLocaleString("en")}); save them as a file`);
+    const parts: string[] = [];
+    for await (const part of lines(state, chosen, separator, signal)) parts.push(part);
+    await toClipboard(parts.join(""));
+  });
+}
+
+/** Saves rows as a file of lines. */
+export async function saveText(state: TableState, name: string, separator: "," | "\t"): Promise<void> {
+  await state.task(async (signal) => {
+    const blobs: Blob[] = [];
+    // The browser may keep blobs on the disk.
+    for await (const part of lines(state, rangesOf(state), separator, signal)) blobs.push(new Blob([part]));
+    save(new Blob(blobs, { type: separator === "," ? "text/csv" : "text/tab-separated-values" }), `${name}.${separator === "," ? "csv" : "tsv"}`);
+  });
+}
+
+/** Saves rows as an Arrow IPC stream, in the order of the array. */
+export async function saveArrow(state: TableState, name: string): Promise<void> {
+  await state.task(async (signal) => {
+    const { array } = state;
+    const rows = state.rows.peek();
+    if (!array || !rows) return;
+    const { where, only, region } = state.view.peek();
+    // A filtered read of a dense array has the other rows too, with fill values.
+    const needsKeys = only !== undefined || region !== undefined || state.selected.peek().ranges.length > 0 || (where !== "" && array.kind === "dense");
+    const keys = needsKeys ? rows.keysOf(rangesOf(state)) : undefined;
+    if (needsKeys && !keys) throw new Error("these rows cannot be saved as Arrow, because the table is not indexed by one integer; save them as CSV");
+    const runs = keys && runsOf(keys.keys);
+    if (runs && runs.length > RANGES_MAX) throw new Error(`the rows are in ${runs.length.toLocaleString("en")} places, too many for Arrow (at most ${RANGES_MAX.toLocaleString("en")}); save them as CSV`);
+    const attrs = state.fields.peek().map((field) => field.name);
+    const stream = query(array, { signal, attrs, ...(keys && runs ? { ranges: { [keys.name]: runs } } : where ? { where } : {}) }).arrow();
+    save(await new Response(stream).blob(), `${name}.arrows`);
+  });
+}
+
+function rangesOf(state: TableState): readonly Range[] {
+  const { ranges } = state.selected.peek();
+  const rows = state.rows.peek()?.length ?? 0;
+  return ranges.length > 0 ? ranges : rows > 0 ? [[0, rows - 1]] : [];
+}
+
+/** A header, and a line for each row, some rows at a time. */
+async function* lines(state: TableState, ranges: readonly Range[], separator: "," | "\t", signal: AbortSignal): AsyncGenerator<string> {
+  const fields = state.fields.peek();
+  const rows = state.rows.peek();
+  if (!rows) return;
+  const names = fields.map(({ name }) => name);
+  yield line(names, separator);
+  for (const [first, last] of ranges) {
+    for (let from = first; from <= last; from += STEP) {
+      const end = Math.min(last + 1, from + STEP);
+      await rows.load(from, end, names, signal);
+      let text = "";
+      for (let row = from; row < end; row += 1) text += line(fields.map((field) => exportedText(field, state.valueIn(rows, row, field) ?? null)), separator);
+      yield text;
+    }
+  }
+}
+
+/** Offers a file for download. */
+function save(blob: Blob, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+/** Pages that were loaded without encryption have no clipboard; the old command works there. */
+async function toClipboard(text: string): Promise<void> {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const area = document.createElement("textarea");
+  const before = document.activeElement;
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  const isCopied = document.execCommand("copy");
+  area.remove();
+  if (before instanceof HTMLElement) before.focus();
+  if (!isCopied) throw new Error("the browser did not allow the page to copy; save the rows as a file");
+}
