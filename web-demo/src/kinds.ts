@@ -4,8 +4,11 @@ import { group } from "./group/kind";
 import type { Kind } from "./kind";
 import type { Opened } from "./opened";
 import { points } from "./points/kind";
+import { soma } from "./soma/kind";
+import { table } from "./table/kind";
+import { variants } from "./variants/kind";
 
-const KINDS = [grid, points] as const;
+const KINDS = [soma, variants, table, grid, points] as const;
 
 /** The kind that draws what was opened. A group that no kind draws is shown as its members. */
 export function kindOf(opened: Opened): Kind {
