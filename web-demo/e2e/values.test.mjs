@@ -213,11 +213,12 @@ test("points with whole coordinates are found at every zoom", async () => {
 });
 
 test("the page says why an array cannot be drawn", async () => {
-  const words = await made("words", "sparse", [{ name: "w", type: "string_ascii" }], [{ name: "v", type: "int32" }]);
-  await put(words, null, { w: ["a", "b"], v: Int32Array.of(1, 2) }, { at: 1000 });
+  const dims = [{ name: "a", type: "int32", domain: [0, 1], tile: 2 }, { name: "b", type: "int32", domain: [0, 1], tile: 2 }];
+  const words = await made("words", "dense", dims, [{ name: "w", type: "string_utf8" }]);
+  await put(words, null, { w: ["a", "b", "c", "d"] }, { at: 1000 });
   await indexed("words");
   const { page, errors } = await visit(link("words"));
-  assert.match(await page.textContent("#message"), /cannot be drawn: no dimension is a number/);
+  assert.match(await page.textContent("#message"), /cannot be drawn: no attribute has one number per cell/);
   assert.deepEqual(errors, []);
 });
 

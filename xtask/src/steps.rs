@@ -242,7 +242,7 @@ fn viewer(filter: Option<&str>) -> Vec<Command> {
     if let Some(filter) = filter {
         e2e.args(["--test-name-pattern", filter]);
     }
-    e2e.arg("web-demo/e2e/")
+    e2e.args(["web-demo/test/", "web-demo/e2e/"])
         .env("SITE_DIR", demo::site())
         .env("HYPERSLAB", demo::program("hyperslab"));
     vec![prepare, e2e]

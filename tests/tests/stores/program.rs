@@ -1,9 +1,10 @@
 //! The program `hyperslab` on arrays in a bucket.
 
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
-use hyperslab_tests::program;
+use hyperslab_tests::{fresh, program};
 use serde_json::{Value, json};
 
 use crate::bucket::Bucket;
@@ -76,5 +77,57 @@ pub(crate) fn keeps_an_array(folder: &str, environment: &[(&'static str, String)
 fn the_program_works_on_an_array_in_a_bucket() {
     for bucket in Bucket::of_each_kind("program") {
         keeps_an_array(&format!("{}/deep", bucket.url()), &bucket.environment());
+    }
+}
+
+/// The answer of a server to a request for a path.
+fn get(address: &str, path: &str, header: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{header}\r\n"
+    )
+    .unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+/// A page cannot sign requests, so the program reads the bucket for it.
+#[test]
+fn the_viewer_reads_an_array_in_a_bucket_through_the_program() {
+    for bucket in Bucket::of_each_kind("viewed") {
+        let (url, environment) = (format!("{}/points", bucket.url()), bucket.environment());
+        let import = ["import", "-", &url, "--format", "csv", "--sparse", "--dims", "x"];
+        run(&environment, &import, "x,a\n7,0.5\n");
+        let page = fresh(&format!("page-{}", bucket.url().replace("://", "-")));
+        std::fs::write(page.join("index.html"), "the viewer").unwrap();
+        let line = ["view", &url, "--no-open", "--viewer", page.to_str().unwrap()];
+        let mut child = start(&environment, &line, "");
+        let mut told = String::new();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut told)
+            .unwrap();
+        let (_, at) = told.trim().split_once("http://").unwrap();
+        let (at, fragment) = at.split_once('#').unwrap();
+        let (address, path) = at.split_at(at.find('/').unwrap());
+        assert_eq!(fragment, "url=data/points");
+        let json = "Accept: application/json\r\n";
+        let schemas = get(address, &format!("{path}data/points/__schema/"), json);
+        let list: Vec<Value> = serde_json::from_str(schemas.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+        let name = list[0]["name"].as_str().unwrap();
+        let part = get(
+            address,
+            &format!("{path}data/points/__schema/{name}"),
+            "Range: bytes=0-3\r\n",
+        );
+        assert!(
+            part.starts_with("HTTP/1.1 206 ") && part.contains("Content-Length: 4\r\n"),
+            "{part}"
+        );
+        let nothing = get(address, &format!("{path}data/points/nothing"), "");
+        assert!(nothing.starts_with("HTTP/1.1 404 "), "{nothing}");
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 }
