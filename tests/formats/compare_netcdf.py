@@ -3,6 +3,7 @@
 Needs xarray, netCDF4, scipy and tiledb.
 """
 
+import os
 import warnings
 
 import numpy as np
@@ -48,7 +49,13 @@ def compare_group(uri, dataset):
         compare_variable(f"{uri}/{name}", name, variable)
 
 
+def stored_name(name):
+    """TileDB keeps names that begin with two underscores for itself."""
+    return f"%5F{name[1:]}" if name.startswith("__") else name
+
+
 def compare_variable(uri, name, variable):
+    uri = f"{os.path.dirname(uri)}/{stored_name(name)}"
     if tiledb.object_type(uri) != "array":
         raise Differs(f"{name}: there is no such array")
     with tiledb.open(uri) as array:
@@ -62,7 +69,7 @@ def compare_variable(uri, name, variable):
     if nonempty is not None and tuple(int(hi) + 1 for _, hi in nonempty) != shape:
         raise Differs(f"{name}: the cells reach to {nonempty}, not {shape}")
     found = cells(uri, shape)
-    attribute = f"{name}.data" if name in dims else name
+    attribute = f"{name}.data" if name in dims else stored_name(name)
     if list(found) != [attribute]:
         raise Differs(f"{name}: the attributes are {list(found)}")
     check_cells(name, found[attribute], variable.values)
