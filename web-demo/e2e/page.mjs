@@ -34,9 +34,9 @@ export async function serve(folder) {
   throw new Error("the server printed no URL");
 }
 
-/** Opens a page at this URL. The caller checks the errors that it logs. */
-export async function visit(hash = "") {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+/** Opens a page at this URL, with options of Playwright. The caller checks the errors that it logs. */
+export async function visit(hash = "", options = {}) {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, ...options });
   const errors = [];
   // The package looks for listings and for neighbours with coordinates. If there are none, Chromium logs their 404.
   const isList = (m) => m.text().includes("status of 404") && /\/(__manifest\.json)?$/.test(m.location().url);
@@ -67,7 +67,8 @@ export async function picture(page) {
     for (const over of document.querySelectorAll("main > :not(.canvas)")) over.style.visibility = value;
   }, value);
   await hide("hidden");
-  const png = await page.locator("#picture").screenshot();
+  const clip = await page.locator("#picture").boundingBox();
+  const png = await page.screenshot({ clip });
   await hide("");
   const { width, height, text } = await page.evaluate(async (encoded) => {
     const image = await createImageBitmap(new Blob([Uint8Array.from(atob(encoded), (c) => c.charCodeAt(0))]));

@@ -1,4 +1,4 @@
-// The sample data that the page lists: `arrays.json` in the page's folder.
+// The arrays that the page lists: `arrays.json` in the page's folder.
 
 /** An array or a group of the catalog. */
 export interface Listed {

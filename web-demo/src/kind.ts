@@ -20,8 +20,6 @@ export interface Model {
 export interface Kind<M extends Model = Model> {
   /** The name of the kind, as in "shown as an image". */
   readonly name: string;
-  /** Whether this kind draws what was opened. The first kind of the list that accepts wins. */
-  accepts(opened: Opened): boolean;
   /**
    * Makes the state of something that was opened. `link` has the state of a followed link, or what `link()` returned at
    * another time of the same place; it may come from anyone. `before` is the model at the other time.

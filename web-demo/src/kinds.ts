@@ -1,16 +1,22 @@
-// The kinds of data, in the order in which they are asked.
-import { grid } from "./grid/kind";
-import { group } from "./group/kind";
+// The kinds of data, in the order in which they are asked. Each is loaded when it is first needed.
+import { isGrid } from "./grid/accepts";
 import type { Kind } from "./kind";
 import type { Opened } from "./opened";
-import { points } from "./points/kind";
-import { soma } from "./soma/kind";
-import { table } from "./table/kind";
-import { variants } from "./variants/kind";
+import { isPoints } from "./points/accepts";
+import { isExperiment } from "./soma/accepts";
+import { isTable } from "./table/accepts";
+import { isVariants } from "./variants/accepts";
 
-const KINDS = [soma, variants, table, grid, points] as const;
+const KINDS: readonly { accepts(opened: Opened): boolean; load(): Promise<unknown> }[] = [
+  { accepts: isExperiment, load: async () => (await import("./soma/kind")).soma },
+  { accepts: isVariants, load: async () => (await import("./variants/kind")).variants },
+  { accepts: isTable, load: async () => (await import("./table/kind")).table },
+  { accepts: isGrid, load: async () => (await import("./grid/kind")).grid },
+  { accepts: isPoints, load: async () => (await import("./points/kind")).points },
+  { accepts: () => true, load: async () => (await import("./group/kind")).group },
+];
 
 /** The kind that draws what was opened. A group that no kind draws is shown as its members. */
-export function kindOf(opened: Opened): Kind {
-  return (KINDS.find((kind) => kind.accepts(opened)) ?? group) as Kind;
+export async function kindOf(opened: Opened): Promise<Kind> {
+  return (await KINDS.find(({ accepts }) => accepts(opened))?.load()) as Kind;
 }

@@ -1,12 +1,14 @@
 // The viewer: shows an array or a group, and lets the user move in space and time.
 import { render } from "preact";
 import { readCatalog } from "./catalog";
+import { listCopies } from "./copies";
 import { catalog, failure, follow, isIdle, keepLink, messageOf } from "./session";
 import { App } from "./ui/App";
 
 async function start(): Promise<void> {
   render(<App />, document.body);
   keepLink();
+  void listCopies();
   catalog.value = await readCatalog();
   onhashchange = () => void follow();
   // The user may have entered a URL meanwhile.

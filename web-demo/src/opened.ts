@@ -1,6 +1,7 @@
 // Opens what a place holds: an array or a group, with the description of what it means.
 import { describe, HttpStore, open, type Dataset, type Group, type Store, type TileArray } from "hyperslab";
 import { Pool } from "hyperslab/pool";
+import { isCopy, storeOfCopy } from "./copies";
 import { recordRequest } from "./traffic";
 
 /** Decodes in workers, so that the page stays responsive. */
@@ -29,7 +30,7 @@ export interface Opened {
 
 /** Opens the array or the group at a place, as of a time, and describes it. */
 export async function openPlace(place: Place, at?: number): Promise<Opened> {
-  const store = place.store ?? new HttpStore(urlOf(place.url), { onRequest: recordRequest });
+  const store = place.store ?? await storeAt(place.url);
   const source = await open(store, { pool, at: at ?? Date.now(), path: place.path, kind: "any" });
   return { place, store, at, source, dataset: await describe(source) };
 }
@@ -37,8 +38,13 @@ export async function openPlace(place: Place, at?: number): Promise<Opened> {
 /** Opens the array that a description names by a path relative to `from`, such as `obs` or `../lat`. */
 export async function openArray(from: Opened, path: string): Promise<TileArray> {
   const place = placeAt(from.place, path);
-  const store = place.url === from.place.url ? from.store : new HttpStore(urlOf(place.url), { onRequest: recordRequest });
+  const store = place.url === from.place.url ? from.store : await storeAt(place.url);
   return open(store, { pool, at: from.at ?? Date.now(), path: place.path });
+}
+
+/** The store at a URL, or of a copy on this device. */
+async function storeAt(url: string): Promise<Store> {
+  return isCopy(url) ? storeOfCopy(url) : new HttpStore(urlOf(url), { onRequest: recordRequest });
 }
 
 /** The place at a path relative to another place. */
@@ -47,7 +53,7 @@ export function placeAt(place: Place, path: string): Place {
   let { url } = place;
   for (const part of path.split("/").filter(Boolean)) {
     if (part !== "..") parts.push(part);
-    else if (parts.pop() === undefined && !place.store) url = url.replace(/\/+$/, "").replace(/\/[^/]*$/, "");
+    else if (parts.pop() === undefined && !place.store && !isCopy(url)) url = url.replace(/\/+$/, "").replace(/\/[^/]*$/, "");
   }
   return { ...place, url, path: parts.join("/") };
 }
@@ -55,6 +61,11 @@ export function placeAt(place: Place, path: string): Place {
 /** The address to show and to put into links. */
 export function addressOf({ url, path }: Place): string {
   return path ? `${url.replace(/\/$/, "")}/${path}` : url;
+}
+
+/** The absolute address, for other programs; the name of a store of this device. */
+export function absoluteOf(place: Place): string {
+  return place.store || isCopy(place.url) ? addressOf(place) : urlOf(addressOf(place));
 }
 
 /** The absolute URL of an entered or linked one. */

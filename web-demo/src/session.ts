@@ -32,13 +32,13 @@ export async function show(place: Place, link: Link = {}): Promise<void> {
   const at = timeOf(link);
   const opened = await request(async () => {
     const opened = await openPlace(place, at);
-    return { opened, times: await timesOf(at === undefined ? opened : await openPlace(place)) };
+    return { opened, kind: await kindOf(opened), times: await timesOf(at === undefined ? opened : await openPlace(place)) };
   });
   if (!opened) return;
   batch(() => {
     moments.value = opened.times;
     moment.value = momentOf(at);
-    use(opened.opened, link, undefined);
+    use(opened.kind, opened.opened, link, undefined);
   });
 }
 
@@ -53,15 +53,20 @@ export async function travel(index: number): Promise<void> {
   const found = await request(async () => {
     const opened = await openPlace(place, at);
     // There may be new writes since the times were listed.
-    return { opened, times: last ? await timesOf(opened) : moments.peek() };
+    return { opened, kind: await kindOf(opened), times: last ? await timesOf(opened) : moments.peek() };
   });
   batch(() => {
     if (found) {
       moments.value = found.times;
-      use(found.opened, now.model.link(), now.model);
+      use(found.kind, found.opened, now.model.link(), now.model);
     }
     moment.value = momentOf(shown.peek()?.model.opened.at);
   });
+}
+
+/** Shows the newest moment, after a write. */
+export async function travelToLast(): Promise<void> {
+  await travel(Math.max(0, moments.peek().length - 1));
 }
 
 /** Shows one moment after the other, until the last or until `playing` is set to false. */
@@ -90,9 +95,8 @@ async function request<T>(run: () => Promise<T>): Promise<T | undefined> {
 }
 
 /** Shows something that was opened. */
-function use(opened: Opened, link: Link, before: Model | undefined): void {
+function use(kind: Kind, opened: Opened, link: Link, before: Model | undefined): void {
   const old = shown.peek()?.model;
-  const kind = kindOf(opened);
   shown.value = { kind, model: kind.model(opened, link, before) };
   old?.stop();
 }

@@ -1,4 +1,5 @@
-// Lines of code that read the cells that are shown, in each language.
+// What a user takes away: lines of code that read the cells that are shown, and files with them.
+import { mount, type TileArray } from "hyperslab";
 
 /** What is shown of a dense array. */
 export interface GridQuery {
@@ -22,10 +23,32 @@ export interface PointsQuery {
 /** A way to read the same cells. */
 export interface Line { readonly name: string; readonly code: string }
 
+/** A file with the cells that are shown. */
+export interface File { readonly name: string; readonly label: string; read(): Promise<BlobPart> }
+
+/** The formats of files that can be saved, by their endings. */
+const FORMATS = { npy: "NumPy", csv: "CSV", arrow: "Arrow" } as const;
+
+/** Files with the same cells. Their names say what was selected and when. */
+export function gridFiles(query: GridQuery, array: TileArray): File[] {
+  const { url, attribute, at } = query;
+  const select = selectionOf(query);
+  const name = [nameOf(url), attribute, select.replaceAll(":", "-").replaceAll(",", "_"), ...(at === undefined ? [] : [`at-${at}`])].filter(Boolean).join(".");
+  return Object.entries(FORMATS).map(([ending, label]) => ({
+    name: `${name}.${ending}`, label, read: async () => (await mount(array).readFile(`slices/${encodeURIComponent(attribute)}@${select}.${ending}`)) as Uint8Array<ArrayBuffer>,
+  }));
+}
+
+/** The selection of all dimensions, as command line, mount and JavaScript write it. */
+function selectionOf({ ranges }: GridQuery): string {
+  return ranges.map(([lo, hi]) => (lo === hi ? String(lo) : `${lo}:${hi + 1}`)).join(",");
+}
+
 /** The same cells by command, from a mount, in JavaScript and in Python. */
-export function gridLines({ url, attribute, ranges, at }: GridQuery): Line[] {
-  const select = ranges.map(([lo, hi]) => (lo === hi ? String(lo) : `${lo}:${hi + 1}`)).join(",");
-  const python = ranges.map(([lo, hi]) => (lo === hi ? String(lo) : `${lo}:${hi + 1}`)).join(", ");
+export function gridLines(query: GridQuery): Line[] {
+  const { url, attribute, at } = query;
+  const select = selectionOf(query);
+  const python = select.replaceAll(",", ", ");
   const file = nameOf(url);
   const time = at === undefined ? "" : ` --at ${at}`;
   return [

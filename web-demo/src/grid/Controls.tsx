@@ -2,8 +2,11 @@
 import { Select } from "../ui/Select";
 import { ChannelControls } from "./ChannelControls";
 import { COLORMAPS } from "./colors";
+import { gridFiles, gridLines, type File, type Line } from "../takeaway";
+import { TakeAway } from "../ui/TakeAway";
 import type { LabelledAxis } from "./axes";
 import { Histogram } from "../ui/Histogram";
+import { PaintControls } from "./PaintControls";
 import type { GridModel } from "./model";
 
 export function Controls({ model }: { model: GridModel }) {
@@ -15,6 +18,8 @@ export function Controls({ model }: { model: GridModel }) {
       <ChannelControls model={model} />
       {model.blended.value.length > 0 ? null : <Colours model={model} />}
       <div id="axes">{loaded?.others.filter((axis) => axis !== loaded.channelAxis || model.blended.value.length === 0).map((axis) => <Slider key={axis.axis.dimension} model={model} axis={axis} />)}</div>
+      <PaintControls model={model} />
+      <TakeAway lines={() => linesOf(model)} files={() => filesOf(model)} />
     </>
   );
 }
@@ -23,7 +28,7 @@ export function Controls({ model }: { model: GridModel }) {
 function Colours({ model }: { model: GridModel }) {
   return (
     <>
-      <Select id="colours" label="Colours" options={Object.keys(COLORMAPS).map((value) => ({ value, text: value }))} value={model.colormap.value} onChange={(map) => { model.colormap.value = map; }} />
+      <Select id="colours" label="Colour map" options={Object.keys(COLORMAPS).map((value) => ({ value, text: value }))} value={model.colormap.value} onChange={(map) => { model.colormap.value = map; }} />
       <Histogram summary={model.summary.value} range={model.range.value} isChosen={model.chosenRange.value !== undefined} onRange={(range) => { model.chosenRange.value = range; }} />
       <Scale model={model} />
     </>
@@ -45,4 +50,14 @@ function Slider({ model, axis }: { model: GridModel; axis: LabelledAxis }) {
 /** Whether colours run with the values or with their logarithms. */
 function Scale({ model }: { model: GridModel }) {
   return <label class="check"><input id="log" type="checkbox" checked={model.log.value} onChange={(event) => { model.log.value = event.currentTarget.checked; }} /> Logarithmic colours</label>;
+}
+
+function linesOf(model: GridModel): Line[] {
+  const query = model.query();
+  return query ? gridLines(query) : [];
+}
+
+function filesOf(model: GridModel): File[] {
+  const [query, array] = [model.query(), model.loaded.peek()?.levels[0]?.array];
+  return query && array ? gridFiles(query, array) : [];
 }

@@ -11,6 +11,8 @@ import { Graticule } from "./Graticule";
 import { cursorText, levelText } from "./cursor";
 import { layerOf } from "./layer";
 import type { GridModel } from "./model";
+import { ProfileChart } from "./ProfileChart";
+import { StrokeLayer } from "./StrokeLayer";
 import { numberText } from "./values";
 
 export function Stage({ model }: { model: GridModel }) {
@@ -22,11 +24,16 @@ export function Stage({ model }: { model: GridModel }) {
   return (
     <>
       <DeckCanvas camera={model.camera} layers={useMemo(() => (layer ? [layer] : []), [layer])} label={`Picture of ${title || "the array"}`}
-        onPoint={(at) => { model.pointer.value = at; }} onDrawn={() => { model.drawn.value += 1; }} onError={(error) => { model.failure.value = error.message; }} />
+        onPoint={(at) => { model.pointer.value = at; }} onClick={(at) => void model.profileAt(at)} onDrawn={() => { model.drawn.value += 1; }} onError={(error) => { model.failure.value = error.message; }} />
       {loaded ? <Graticule loaded={loaded} camera={model.camera} /> : null}
-      {loaded && model.blended.value.length === 0 ? <Legend colormap={colorsOf(model.colormap.value)} range={model.range.value} steps={steps(model)} shown={(value) => numberText(value, loaded.meaning)} title={[title, loaded.meaning.unit].filter((part) => part && part !== "1").join(" in ")} /> : null}
+      {loaded && model.blended.value.length === 0 && model.range.value.every(Number.isFinite) ? <Legend colormap={colorsOf(model.colormap.value)} range={model.range.value} steps={steps(model)} shown={(value) => numberText(value, loaded.meaning)} title={[title, loaded.meaning.unit].filter((part) => part && part !== "1").join(" in ")} /> : null}
+      <StrokeLayer model={model} />
       <ZoomButtons camera={model.camera} />
       <Message text={undefined} hint={model.view.value?.tooMany ? "Too many cells to show at once. Zoom in: scroll, pinch or press +. `hyperslab overviews` makes smaller copies that show all." : undefined} id="too-many" />
+      {loaded && model.profile.value ? (
+        <ProfileChart profile={model.profile.value} position={model.at.value[model.profile.value.axis.axis.dimension] ?? 0} unit={loaded.meaning.unit}
+          onMove={(position) => { if (model.profile.value) model.move(model.profile.value.axis, position); }} onClose={() => { model.profile.value = undefined; }} />
+      ) : null}
       <Bar model={model} layer={layer} />
     </>
   );

@@ -33,6 +33,6 @@ export function levelText(model: GridModel): string {
 }
 
 /** What a cell of a level is, such as "mean of 1 × 4 × 4 cells". */
-function describe(factors: readonly number[], method: string): string {
-  return `${method} of ${factors.join(" × ")} cells`;
+function describe(factors: readonly number[], method: string | undefined): string {
+  return `${method === undefined ? "" : `${method} of `}${factors.join(" × ")} cells`;
 }

@@ -5,12 +5,17 @@ import type { DrawnView } from "hyperslab/deck";
 import { Camera, type World } from "../camera";
 import type { Model } from "../kind";
 import type { Link } from "../link";
-import { arrayOf, openArray, type Opened } from "../opened";
+import { absoluteOf, openArray, placeAt, type Opened } from "../opened";
+import { travelToLast } from "../session";
+import type { GridQuery } from "../takeaway";
 import { labelled, type LabelledAxis } from "./axes";
+import { drawable } from "./accepts";
 import { channelsOf, type DrawnChannel } from "./channels";
 import { isColormap } from "./colors";
+import { writeStroke, type Stroke } from "./paint";
 import { placeOf, type Placement } from "./place";
-import { summarise, type Summary } from "./statistics";
+import { PROFILE_MAX, readProfile, type Profile } from "./profile";
+import { summarize, type Summary } from "./statistics";
 import { meaningOf, type Meaning } from "./values";
 
 /** A variable with what is needed to draw it. */
@@ -26,8 +31,8 @@ export interface Loaded {
   /** The axes that are not drawn: each has a slider, but for that of the channels. */
   readonly others: readonly LabelledAxis[];
   readonly meaning: Meaning;
-  /** How the cells of coarser levels were made, such as "mean". */
-  readonly method: string;
+  /** How the cells of coarser levels were made, such as "mean". `undefined` if nothing says so. */
+  readonly method: string | undefined;
   readonly placement: Placement;
   /** The channels that can be drawn together. */
   readonly channels: readonly DrawnChannel[];
@@ -62,6 +67,10 @@ export class GridModel implements Model {
   /** The level that is drawn, and whether there are too many cells to draw. */
   readonly view = signal<DrawnView | undefined>(undefined);
   readonly pointer = signal<readonly [number, number] | undefined>(undefined);
+  /** What dragging paints, if it does. */
+  readonly brush = signal({ isOn: false, value: 0, size: 1 });
+  /** Values along an axis at the cell that was clicked last. */
+  readonly profile = signal<Profile | undefined>(undefined);
   readonly failure = signal<string | undefined>(undefined);
   /** The number of tiles that are being read. */
   readonly reading = signal(0);
@@ -81,6 +90,7 @@ export class GridModel implements Model {
       this.camera.world.value = before.camera.world.peek();
       this.camera.follow(before.camera);
       this.at.value = before.at.peek();
+      this.brush.value = before.brush.peek();
       this.seenRange.value = before.seenRange.peek();
       this.pointer.value = before.pointer.peek();
     }
@@ -102,11 +112,45 @@ export class GridModel implements Model {
     this.at.value = { ...this.at.peek(), [dimension]: Math.max(0, Math.min(length - 1, Math.round(position))) };
   }
 
+  /** Reads the values along the longest axis that is not drawn, at a pixel of the canvas. */
+  async profileAt(pixel: readonly [number, number]): Promise<void> {
+    const loaded = this.loaded.peek();
+    const axis = loaded?.others.filter(({ length }) => length <= PROFILE_MAX).sort((a, b) => b.length - a.length)[0];
+    if (!loaded || !axis || axis.length < 2) return;
+    const [x, y] = this.camera.toWorld(...pixel);
+    const [column, row] = [Math.floor(x), Math.floor(y / loaded.placement.aspect)];
+    if (column < 0 || row < 0 || column >= loaded.x.length || row >= (loaded.y?.length ?? 1)) return;
+    this.loading.value += 1;
+    try {
+      const profile = await readProfile(loaded, axis, [column, row], this.at.peek(), this.abort.signal);
+      if (this.loaded.peek() === loaded) this.profile.value = profile;
+    } catch (error) {
+      if (!this.abort.signal.aborted) this.failure.value = error instanceof Error ? error.message : String(error);
+    } finally {
+      this.loading.value -= 1;
+    }
+  }
+
+  /** Writes the cells of a stroke, and shows them. */
+  async paint(stroke: Stroke): Promise<void> {
+    const loaded = this.loaded.peek();
+    if (!loaded) return;
+    this.loading.value += 1;
+    try {
+      await writeStroke(loaded, stroke, this.brush.peek().value, this.at.peek());
+      await travelToLast();
+    } catch (error) {
+      this.failure.value = error instanceof Error ? error.message : String(error);
+    } finally {
+      this.loading.value -= 1;
+    }
+  }
+
   /** A sample of the values in view has arrived. */
   see(values: readonly Float64Array[]): void {
     const blended = this.blended.peek();
     if (blended.length > 0) return this.seeChannels(blended, values);
-    const summary = summarise(values[0] ?? []);
+    const summary = summarize(values[0] ?? []);
     this.summary.value = summary;
     if (!summary) return;
     const [low, high] = this.seenRange.peek();
@@ -116,6 +160,24 @@ export class GridModel implements Model {
   /** The values that are black and of full colour in a channel. */
   channelRange({ name, range }: DrawnChannel): readonly [number, number] {
     return range ?? this.channelRanges.value.get(name) ?? [0, 1];
+  }
+
+  /** The cells in view, as a query. `undefined` while nothing is drawn. */
+  query(): GridQuery | undefined {
+    const loaded = this.loaded.peek();
+    const array = loaded?.levels[0]?.array;
+    if (!loaded || !array) return undefined;
+    const { x, y } = this.camera.visible.peek();
+    const { aspect } = loaded.placement;
+    const ranges = array.dims.map(({ name }): readonly [number, number] => {
+      const axis = [loaded.x, loaded.y, ...loaded.others].find((candidate) => candidate?.axis.dimension === name);
+      if (!axis) return [0, 0];
+      const [from, to] = axis === loaded.x ? x : axis === loaded.y ? [y[0] / aspect, y[1] / aspect] : [this.at.peek()[name] ?? 0, (this.at.peek()[name] ?? 0) + 0.5];
+      const last = axis.length - 1;
+      const [low, high] = [Math.floor(from), Math.ceil(to) - 1].map((position) => Math.max(0, Math.min(last, position))) as [number, number];
+      return [Number(axis.coordinate(low)), Number(axis.coordinate(high)) + (axis.axis.stride ?? 1) - 1];
+    });
+    return { url: absoluteOf(placeAt(this.opened.place, loaded.variable.path)), attribute: loaded.variable.attribute, ranges, at: this.opened.at };
   }
 
   link(): Record<string, string> {
@@ -132,7 +194,7 @@ export class GridModel implements Model {
   private seeChannels(channels: readonly DrawnChannel[], values: readonly Float64Array[]): void {
     const known = this.channelRanges.peek();
     const found = channels.flatMap(({ name, range }, i): [string, readonly [number, number]][] => {
-      const summary = range || known.has(name) ? undefined : summarise(values[i] ?? []);
+      const summary = range || known.has(name) ? undefined : summarize(values[i] ?? []);
       return summary ? [[name, [summary.low, Math.max(summary.high, summary.low + Number.EPSILON)]]] : [];
     });
     if (found.length > 0) this.channelRanges.value = new Map([...known, ...found]);
@@ -174,18 +236,9 @@ export class GridModel implements Model {
     } else if (JSON.stringify(worldOf(loaded)) !== JSON.stringify(this.camera.world.peek())) this.camera.fit(worldOf(loaded));
     this.channels.value = before && before !== this ? before.channels.peek() : loaded.channels;
     this.isBlended.value = before && before !== this ? before.isBlended.peek() : loaded.channels.length > 0 && this.start["blend"] !== "off";
+    this.profile.value = undefined;
     this.loaded.value = loaded;
   }
-}
-
-/** The variables that can be drawn: of one number per cell, in a dense array. */
-export function drawable({ dataset: { variables = [] }, ...opened }: Opened): Variable[] {
-  const array = arrayOf(opened as Opened);
-  if (array?.kind === "sparse") return [];
-  const numbers = variables.filter(({ sparse, datatype, axes }) => !sparse && axes.length > 0 && !/^(string|char|blob|any|geom)/.test(datatype));
-  const single = array ? numbers.filter(({ attribute }) => array.attrs.find(({ name }) => name === attribute)?.cell === 1) : numbers;
-  const data = single.filter(({ role }) => role === "data");
-  return data.length > 0 ? data : single;
 }
 
 async function loadVariable(variable: Variable, opened: Opened): Promise<Loaded> {
@@ -194,7 +247,7 @@ async function loadVariable(variable: Variable, opened: Opened): Promise<Loaded>
     levelsOf(variable, array, opened), meaningOf(variable, array), methodOf(variable, array), ...variable.axes.map((axis) => labelled(axis, array, opened)),
   ]);
   const [x, y] = drawnAxes(axes);
-  if (!x) throw new Error(`${variable.name || "The variable"} has no axis to draw. Choose another on the left.`);
+  if (!x) throw new Error(`${variable.name || "The variable"} has no axis to draw. Choose another variable.`);
   const channelAxis = axes.find(({ axis }) => axis.role === "channel");
   const channels = channelsOf(variable, opened.dataset.channels ?? [], opened.dataset.variables ?? [], channelAxis);
   // The samples of a pixel may follow each other along a drawn axis.
@@ -210,12 +263,12 @@ async function levelsOf({ path, axes }: Variable, array: TileArray, { source, da
 }
 
 /** How the array's overviews were made, as its metadata says. Other applications do not say. */
-async function methodOf({ attribute }: Variable, array: TileArray): Promise<string> {
+async function methodOf({ attribute }: Variable, array: TileArray): Promise<string | undefined> {
   try {
     const [first] = JSON.parse(String((await array.meta())["overviews"])) as { methods?: Record<string, unknown> }[];
     return Object.hasOwn(first?.methods ?? {}, attribute) && first?.methods?.[attribute] === "mode" ? "most frequent" : "mean";
   } catch {
-    return "overview";
+    return undefined;
   }
 }
 

@@ -15,8 +15,8 @@ export interface Summary {
 
 const BINS = 64;
 
-/** Summarises the values that are finite. `undefined` if there are none. */
-export function summarise(values: ArrayLike<number>): Summary | undefined {
+/** Summarizes the values that are finite. `undefined` if there are none. */
+export function summarize(values: ArrayLike<number>): Summary | undefined {
   const finite = Float64Array.from({ length: values.length }, (_, i) => values[i] ?? NaN).filter(Number.isFinite).sort();
   const [min, max] = [finite[0], finite.at(-1)];
   if (min === undefined || max === undefined) return undefined;

@@ -26,10 +26,16 @@ function MemberLink({ member: { name, kind }, dataset, open }: { member: Member;
   return <button type="button" onClick={open}>{name}<small>{sentence(name, kind, dataset)}</small></button>;
 }
 
+/** What the groups of applications are, for people. */
+const APPLICATIONS: Readonly<Record<string, string>> = {
+  cf: "group of CF arrays", gdal_raster: "GDAL raster", gdal_vector: "GDAL vector layers", gdal_multidim: "GDAL multidimensional group",
+  bioimg: "BioImaging image", soma: "SOMA collection", vcf: "TileDB-VCF variants", vector_search: "vector search index",
+};
+
 /** What a member is, as far as the group's description says. */
 function sentence(name: string, kind: Member["kind"], { children = [], variables = [], tables = [] }: Dataset): string {
   const child = children.find(({ path }) => path === name);
-  if (child) return child.title ?? (child.application === "bare" ? "group" : `group of ${child.application}`);
+  if (child) return child.title ?? APPLICATIONS[child.application] ?? "group";
   const found = variables.filter(({ path }) => path === name);
   if (found.length > 0) return found.map((v) => `${v.long_name ?? v.attribute}${v.unit ? ` in ${v.unit}` : ""} by ${v.axes.map((axis) => axis.name).join(", ")}`).join("; ");
   const table = tables.find(({ path }) => path === name);

@@ -24,7 +24,6 @@ export class GroupModel implements Model {
 
 export const group: Kind<GroupModel> = {
   name: "group",
-  accepts: () => true,
   model: (opened) => new GroupModel(opened),
   Controls,
   Stage,
@@ -32,6 +31,6 @@ export const group: Kind<GroupModel> = {
 
 /** Why an array cannot be drawn. */
 function undrawable(opened: Opened): string {
-  if (arrayOf(opened)?.kind === "dense") return "This array cannot be drawn: no attribute has one number per cell. Choose another array on the left.";
-  return "This array cannot be drawn: no dimension is a number or a date. Choose another array on the left.";
+  if (arrayOf(opened)?.kind === "dense") return "This array cannot be drawn: no attribute has one number per cell. Open another array, or export this one with `hyperslab export`.";
+  return "This array cannot be drawn: no dimension is a number or a date. Open another array, or export this one with `hyperslab export`.";
 }

@@ -2,20 +2,17 @@
 import { Select } from "../ui/Select";
 import { COLORMAPS } from "../grid/colors";
 import { FilterBox } from "../ui/FilterBox";
+import { pointsLines } from "../takeaway";
+import { TakeAway } from "../ui/TakeAway";
 import type { PointsModel } from "./model";
 
 export function Controls({ model }: { model: PointsModel }) {
   return (
     <>
       <Select id="attribute" label="Colour by" options={model.fields.map((name) => ({ value: name, text: name || "(unnamed)" }))} value={model.chosen.value} onChange={(name) => model.choose(name)} />
-      <Select id="colours" label="Colours" options={Object.keys(COLORMAPS).map((value) => ({ value, text: value }))} value={model.colormap.value} onChange={(map) => { model.colormap.value = map; }} />
-      <FilterBox where={model.where.value} onWhere={(where) => { model.where.value = where; }} example={exampleOf(model)} />
+      <Select id="colours" label="Colour map" options={Object.keys(COLORMAPS).map((value) => ({ value, text: value }))} value={model.colormap.value} onChange={(map) => { model.colormap.value = map; }} />
+      <FilterBox key={model.opened.place.url} where={model.where.value} fields={model.columns.value} wrong={model.badCondition.value} onWhere={(where) => model.filter(where)} />
+      <TakeAway lines={() => pointsLines(model.query())} />
     </>
   );
-}
-
-/** A condition that could be entered. */
-function exampleOf({ fields }: PointsModel): string {
-  const name = fields[0] ?? "value";
-  return `${/^[A-Za-z_]\w*$/.test(name) ? name : `\`${name}\``} >= 1`;
 }

@@ -22,7 +22,7 @@ export function Stage({ model }: { model: PointsModel }) {
     <>
       <DeckCanvas camera={camera} layers={layers} label={`Points of the array, ${array.attrs.length} attributes`} onPoint={(at) => { model.pointer.value = at; }}
         onPick={(picked) => { model.picked.value = picked?.object as Record<string, unknown> | undefined; }} onError={(error) => { model.failure.value = error.message; }} />
-      <Legend colormap={colorsOf(colormap.value)} range={range.value} steps={0} shown={(value) => model.shown(name, /int64|time/.test(model.typeOf(name)) ? BigInt(Math.round(value)) : value)} title={name} />
+      {Number.isFinite(range.value[0]) && Number.isFinite(range.value[1]) ? <Legend colormap={colorsOf(colormap.value)} range={range.value} steps={0} shown={(value) => model.shown(name, /int64|time/.test(model.typeOf(name)) ? BigInt(Math.round(value)) : value)} title={name} /> : null}
       <ZoomButtons camera={camera} />
       <PointTip model={model} />
       <Bar model={model} />
@@ -49,7 +49,7 @@ function layerOf(model: PointsModel): QueryLayer {
     pickable: true,
     onCount: (read, done, limited) => { model.count.value = { read, done, limited }; model.failure.value = undefined; },
     onData: ({ values }) => model.see(values[0] ?? []),
-    onError: (error) => { model.failure.value = error.message; return true; },
+    onError: (error) => { model.fail(error); return true; },
   });
 }
 

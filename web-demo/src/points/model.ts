@@ -1,13 +1,16 @@
 // The state of a picture of points: which are read, and how they are drawn.
 import { computed, signal, type Signal } from "@preact/signals";
-import type { Attr, Column, Fields, TileArray } from "hyperslab";
+import type { Attr, Fields, TileArray } from "hyperslab";
 import { Camera, type World } from "../camera";
 import type { Model } from "../kind";
 import type { Link } from "../link";
-import { arrayOf, type Opened } from "../opened";
+import { absoluteOf, arrayOf, type Opened } from "../opened";
+import { fieldsOf, type Field } from "../table/field";
+import type { PointsQuery } from "../takeaway";
 import { isColormap } from "../grid/colors";
-import { summarise, type Summary } from "../grid/statistics";
+import { summarize, type Summary } from "../grid/statistics";
 import * as text from "../text";
+import { plotted } from "./accepts";
 
 type Closed = readonly [number, number];
 
@@ -36,13 +39,16 @@ export class PointsModel implements Model {
   /** The fields of the point under the pointer. */
   readonly picked = signal<Readonly<Record<string, unknown>> | undefined>(undefined);
   readonly summary = signal<Summary | undefined>(undefined);
-  readonly labels = signal<ReadonlyMap<string, Column>>(new Map());
+  /** All fields of the array, with the values of enumerations. */
+  readonly columns = signal<readonly Field[]>([]);
+  /** What is wrong with the condition. */
+  readonly badCondition = signal<string | undefined>(undefined);
   private readonly abort = new AbortController();
 
   constructor(readonly opened: Opened, link: Link, before: PointsModel | undefined) {
     const found = plotted(opened);
     const array = arrayOf(opened);
-    if (!found || !array) throw new Error("This array has no points. Choose another array on the left.");
+    if (!found || !array) throw new Error("This array has no points. Open another array.");
     this.array = array;
     [this.x, this.y] = found;
     this.fields = [...array.attrs.filter(isNumber).map(({ name }) => name), ...array.dims.filter(({ name, domain }) => domain && name !== this.x && name !== this.y).map(({ name }) => name)];
@@ -57,7 +63,7 @@ export class PointsModel implements Model {
       this.seenRange.value = before.seenRange.peek();
       this.pointer.value = before.pointer.peek();
     } else this.camera.followLink(link);
-    void this.readLabels();
+    void this.readColumns();
   }
 
   choose(name: string): void {
@@ -68,7 +74,7 @@ export class PointsModel implements Model {
 
   /** A sample of the values in view has arrived. */
   see(values: ArrayLike<number>): void {
-    this.summary.value = summarise(values);
+    this.summary.value = summarize(values);
     if (this.summary.value) this.seenRange.value = [this.summary.value.min, this.summary.value.max];
   }
 
@@ -80,34 +86,45 @@ export class PointsModel implements Model {
     this.abort.abort();
   }
 
-  /** The text of a value of a field. Indices into an enumeration become its values. */
-  shown(name: string, value: unknown): string {
-    const labels = this.labels.value.get(name);
-    if (!labels || value === null || value === undefined) return text.value(value, this.typeOf(name));
-    const index = Number(value);
-    return index >= 0 && index < labels.length ? text.value(labels.at(index), labels.type) : `${text.value(value, "")} (not in the enumeration)`;
+  /** The text of a stored value of a field. Indices into an enumeration become its values. */
+  shown(name: string, value: number | bigint): string {
+    const labels = this.columns.value.find((field) => field.name === name)?.labels;
+    if (!labels) return text.value(value, this.typeOf(name));
+    return labels.length > Number(value) && Number(value) >= 0 ? text.value(labels.at(Number(value)), labels.type) : `${text.value(value, "")} (not in the enumeration)`;
   }
 
   typeOf(name: string): string {
     return [...this.array.attrs, ...this.array.dims].find((field) => field.name === name)?.type ?? "";
   }
 
-  private async readLabels(): Promise<void> {
-    const labelled = this.array.attrs.filter(({ enumeration }) => enumeration !== undefined);
-    const found = await Promise.all(labelled.map(async ({ name }): Promise<[string, Column]> => [name, await this.array.enumeration(name)]));
-    if (!this.abort.signal.aborted) this.labels.value = new Map(found);
+  /** Shows only the points that meet a condition; all if it is empty. */
+  filter(where: string): void {
+    this.badCondition.value = undefined;
+    this.where.value = where;
   }
-}
 
-/** The names of the horizontal and the vertical dimension. `undefined` if no two dimensions are numbers or dates. */
-export function plotted(opened: Opened): [string, string] | undefined {
-  const array = arrayOf(opened);
-  const numbers = (array?.dims ?? []).filter(({ domain, type }) => domain && !/^string/.test(type)).map(({ name }) => name);
-  const told = opened.dataset.tables?.[0]?.points?.filter((name) => numbers.includes(name)) ?? [];
-  const find = (pattern: RegExp) => numbers.find((name) => pattern.test(name));
-  const x = told[0] ?? find(/^(lon|longitude|x)$/i) ?? numbers[1] ?? numbers[0];
-  const y = told[1] ?? find(/^(lat|latitude|y)$/i) ?? numbers.find((name) => name !== x) ?? x;
-  return x === undefined || y === undefined ? undefined : [x, y];
+  /** A read has failed. */
+  fail(error: Error): void {
+    const isCondition = this.where.peek() !== "" && (error as { code?: unknown }).code === "InvalidArgument";
+    (isCondition ? this.badCondition : this.failure).value = error.message;
+    this.count.value = { read: 0, done: true, limited: false };
+  }
+
+  /** What is shown, as a query. */
+  query(): PointsQuery {
+    const { x, y } = this.camera.visible.peek();
+    const world = this.camera.world.peek();
+    const whole = (name: string, [lo, hi]: Closed, [from, to]: Closed): readonly [number, number] => {
+      const [low, high] = [Math.max(lo, from), Math.min(hi, to)];
+      return this.typeOf(name).startsWith("float") ? [low, high] : [Math.ceil(low), Math.floor(high)];
+    };
+    return { url: absoluteOf(this.opened.place), ranges: { [this.x]: whole(this.x, x, world.x), [this.y]: whole(this.y, y, world.y) }, where: this.where.peek(), at: this.opened.at };
+  }
+
+  private async readColumns(): Promise<void> {
+    const found = await fieldsOf(this.array, this.opened.dataset.tables?.[0]);
+    if (!this.abort.signal.aborted) this.columns.value = found;
+  }
 }
 
 /** Whether coordinates are longitudes and latitudes, as their names say. */

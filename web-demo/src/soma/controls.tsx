@@ -19,7 +19,7 @@ export function Controls({ model }: { model: SomaModel }) {
   const shown = by && "column" in by ? by.column : "";
   return (
     <div class="soma-controls">
-      {maps.length > 1 ? <Choice id="soma-place" label="Map" options={maps.map(({ name }, i) => [String(i), name])} value={String(model.map.value)} onChange={(i) => void model.showMap(Number(i))} /> : null}
+      {maps.length > 1 ? <Choice id="soma-place" label="Embedding" options={maps.map(({ name }, i) => [String(i), name])} value={String(model.map.value)} onChange={(i) => void model.showMap(Number(i))} /> : null}
       <Choice id="soma-by" label="Colour by column" options={[...(shown ? [] : [["", "–"] as const]), ...columns.map(({ name }) => [name, name] as const)]} value={shown} onChange={(column) => { if (column) void model.colourBy({ column }); }} />
       {layers.length > 1 ? <Choice id="soma-layer" label="Matrix" options={layers.map(({ name }, i) => [String(i), name])} value={String(model.layer.value)} onChange={(i) => void model.useLayer(Number(i))} /> : null}
       {layers.length > 0 ? <GeneBox model={model} /> : null}

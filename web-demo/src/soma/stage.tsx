@@ -68,7 +68,7 @@ function Tools({ model, isSplit, onSplit }: { model: SomaModel; isSplit: boolean
   return (
     <div class="soma-tools" role="toolbar" aria-label="Tools of the map">
       {TOOLS.map(({ tool, text, title }) => <button key={tool} type="button" title={title} aria-pressed={model.tool.value === tool} onClick={() => (model.tool.value = tool)}>{text}</button>)}
-      <button type="button" title="Show the whole map" onClick={() => model.camera.fit()}>Fit</button>
+      <button type="button" onClick={() => model.camera.fit()}>Show all</button>
       {model.selection.value ? <button type="button" onClick={() => model.select(undefined)}>Clear selection</button> : null}
       <button type="button" aria-pressed={isSplit} onClick={onSplit}>Table</button>
     </div>

@@ -1,7 +1,7 @@
 // Tables: arrays whose cells are rows. Sparse arrays with two dimensions of numbers are drawn as points instead.
-import type { Table } from "hyperslab";
 import type { Kind, Model } from "../kind";
 import { arrayOf, type Opened } from "../opened";
+import { tableOf } from "./accepts";
 import { TablePanel } from "./panel";
 import { TableState } from "./state";
 
@@ -26,12 +26,6 @@ export class TableModel implements Model {
 
 export const table: Kind<TableModel> = {
   name: "table",
-  accepts: (opened) => {
-    const array = arrayOf(opened);
-    if (array?.kind === "sparse") return array.dims.filter(({ domain }) => domain).length < 2;
-    // Dense arrays that are described as a table, such as those of pandas, and lists of records.
-    return array?.dims.length === 1 && (tableOf(opened) !== undefined || array.attrs.length > 1 || array.attrs.some(({ type }) => /^(string_|char$)/.test(type)));
-  },
   model: (opened, link) => new TableModel(opened, link),
   Controls: ({ model }) => {
     const { fields, rows } = model.state;
@@ -39,10 +33,6 @@ export const table: Kind<TableModel> = {
   },
   Stage: ({ model }) => <TablePanel state={model.state} name={nameOf(model.opened)} />,
 };
-
-function tableOf({ dataset }: Opened): Table | undefined {
-  return dataset.tables?.find(({ path }) => path === "");
-}
 
 /** The last part of the address. */
 export function nameOf({ place, dataset }: Opened): string {

@@ -17,7 +17,7 @@ export function widthOf(field: Field, texts: readonly string[]): number {
 
 /** What is said below the name of a column. */
 export function subtitle({ type, labels, unit }: Field): string {
-  return `${labels ? `category of ${labels.length}` : type}${unit ? ` · ${unit}` : ""}`;
+  return `${labels ? `enumeration of ${labels.length}` : type}${unit ? ` · ${unit}` : ""}`;
 }
 
 /** The width of the numbers of rows. */

@@ -1,6 +1,6 @@
 // A table with its condition, its number of rows, and what can be done with them.
 import { copyRows, saveArrow, saveText } from "./copy";
-import { FilterBox } from "./filter";
+import { FilterBox } from "../ui/FilterBox";
 import { TableGrid } from "./grid";
 import { countOf } from "./selection";
 import type { TableState } from "./state";
@@ -10,7 +10,7 @@ export function TablePanel({ state, name }: { state: TableState; name: string })
   return (
     <section class="table-panel" aria-label={`Table ${name}`}>
       <div class="table-bar">
-        <FilterBox state={state} />
+        <FilterBox where={state.view.value.where} fields={state.fields.value} wrong={state.badCondition.value} onWhere={(where) => void state.show({ where })} />
         <Count state={state} />
         <Actions state={state} name={name} />
       </div>

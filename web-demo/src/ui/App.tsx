@@ -1,6 +1,7 @@
 // The page: the side panel, and the main area with what is shown.
 import { useSignalEffect } from "@preact/signals";
 import { busy, failure, opening, shown } from "../session";
+import { Guard } from "./Guard";
 import { Dropped } from "./Dropped";
 import { Inspector } from "./Inspector";
 import { Message } from "./Message";
@@ -14,7 +15,7 @@ export function App() {
     <>
       <Panel />
       <main>
-        {now ? <now.kind.Stage key={now.kind.name} model={now.model} /> : null}
+        {now ? <Guard key={`${now.kind.name} ${now.model.opened.place.url}`}><now.kind.Stage key={now.kind.name} model={now.model} /></Guard> : null}
         <Message text={failure.value ?? now?.model.failure.value} hint={hint()} />
         <Inspector />
         <Dropped />

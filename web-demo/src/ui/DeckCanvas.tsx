@@ -13,6 +13,8 @@ interface Props {
   onPoint(at: [number, number] | undefined): void;
   /** The pointer is over something that was drawn, or no longer. Only layers that are `pickable` count. */
   onPick?(picked: PickingInfo | undefined): void;
+  /** A pixel was clicked, without moving the picture. */
+  onClick?(at: [number, number]): void;
   /** The picture was drawn. */
   onDrawn?(): void;
   onError(error: Error): void;
@@ -72,6 +74,7 @@ function start(canvas: HTMLCanvasElement, props: () => Props): Deck<Orthographic
       props().camera.look({ x, y, scale: 2 ** Number(zoom) });
     },
     onHover: (picked) => props().onPick?.(picked.picked ? picked : undefined),
+    onClick: ({ x, y }) => props().onClick?.([x, y]),
     onAfterRender: () => props().onDrawn?.(),
     onError: (error) => props().onError(error),
     getCursor: ({ isDragging }) => (isDragging ? "grabbing" : "crosshair"),

@@ -11,7 +11,7 @@ export function Facts({ opened }: { opened: Opened }) {
     <section id="facts" aria-label="Properties">
       <table>
         <tbody>
-          <Row name="Kind">{array.kind}</Row>
+          <Row name="Type">{array.kind}</Row>
           {array.dims.map(({ name, type, domain, tile }) => (
             <Row key={`dim ${name}`} name={name || "dimension"}>
               {type}{domain ? `, ${text.value(domain[0], type)} … ${text.value(domain[1], type)}` : ""}{tile ? `, tile ${text.number(Number(tile))}` : ""}
@@ -23,7 +23,7 @@ export function Facts({ opened }: { opened: Opened }) {
             </Row>
           ))}
           <Row name="Fragments">{String(fragments.length)}</Row>
-          <Row name="Stored">{text.bytes(fragments.reduce((n, f) => n + Number(f.bytes), 0))}</Row>
+          <Row name="On disk">{text.bytes(fragments.reduce((n, f) => n + Number(f.bytes), 0))}</Row>
           {notes.map((note) => <Row key={note} name="Note">{note}</Row>)}
         </tbody>
       </table>

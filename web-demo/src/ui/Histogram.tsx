@@ -20,7 +20,7 @@ export function Histogram({ summary, range: [lo, hi], isChosen, onRange }: Props
   const place = (value: number) => Math.max(0, Math.min(WIDTH, ((value - summary.min) / span) * WIDTH));
   return (
     <fieldset id="range">
-      <legend>Contrast</legend>
+      <legend>Range of the colours</legend>
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`Histogram of ${text.number(summary.count)} drawn values from ${text.number(summary.min)} to ${text.number(summary.max)}`}>
         {summary.bins.map((count, i) => {
           const height = (Math.sqrt(count) / tallest) * HEIGHT;
@@ -34,7 +34,7 @@ export function Histogram({ summary, range: [lo, hi], isChosen, onRange }: Props
       </div>
       <div class="row">
         <button type="button" class="plain" aria-pressed={isChosen && lo === summary.low && hi === summary.high} onClick={() => onRange([summary.low, summary.high])}>2 % – 98 %</button>
-        <button type="button" class="plain" aria-pressed={!isChosen} onClick={() => onRange(undefined)}>All seen</button>
+        <button type="button" class="plain" aria-pressed={!isChosen} onClick={() => onRange(undefined)}>Full range</button>
       </div>
     </fieldset>
   );

@@ -18,9 +18,9 @@ export function Inspector() {
         {requests} request{requests === 1 ? "" : "s"} · {text.bytes(bytes)}
       </button>
       {open.value ? (
-        <section id="inspector" aria-label="Requests">
+        <section id="inspector" aria-label="Requests" tabIndex={0}>
           <table>
-            <thead><tr><th>File</th><th>Bytes</th><th>Size</th><th>Time</th><th>From {text.number(Math.round(first))} ms to {text.number(Math.round(first + span))} ms</th></tr></thead>
+            <thead><tr><th>File</th><th>Range</th><th>Size</th><th>Time</th><th>From {text.number(Math.round(first))} ms to {text.number(Math.round(first + span))} ms</th></tr></thead>
             <tbody>{listed.map((request, i) => <Row key={`${requests - listed.length + i}`} request={request} first={first} span={span} />)}</tbody>
           </table>
         </section>

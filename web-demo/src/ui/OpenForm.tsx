@@ -21,7 +21,7 @@ export function OpenForm() {
         <input id="url" type="text" placeholder="https://…/array" autocomplete="off" spellcheck={false} value={url.value} onInput={(event) => { url.value = event.currentTarget.value; }} />
         <button type="submit">Open</button>
       </div>
-      <button id="pick" type="button" onClick={() => void pick()}>Open a folder of this device</button>
+      <button id="pick" type="button" onClick={() => void pick()}>Open a folder on this device</button>
     </form>
   );
 }
@@ -30,7 +30,7 @@ export function OpenForm() {
 async function pick(): Promise<void> {
   try {
     if (!("showDirectoryPicker" in window)) return choose();
-    await show({ url: "a folder of this device", store: await DirectoryStore.pick({ mode: "read" }), path: "" });
+    await show({ url: "a folder on this device", store: await DirectoryStore.pick({ mode: "read" }), path: "" });
   } catch (error) {
     if (!(error instanceof DOMException && error.name === "AbortError")) failure.value = messageOf(error);
   }
@@ -40,6 +40,6 @@ async function pick(): Promise<void> {
 function choose(): void {
   const input = document.createElement("input");
   Object.assign(input, { type: "file", webkitdirectory: true });
-  input.onchange = () => { if (input.files?.length) void show({ url: "a folder of this device", store: DirectoryStore.fromFiles(input.files), path: "" }); };
+  input.onchange = () => { if (input.files?.length) void show({ url: "a folder on this device", store: DirectoryStore.fromFiles(input.files), path: "" }); };
   input.click();
 }

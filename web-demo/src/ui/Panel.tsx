@@ -1,6 +1,7 @@
 // The side panel: the catalog, what to open, the controls, and the properties of what is open.
+import { copies, nameOfCopy, removeCopy } from "../copies";
 import { addressOf, arrayOf } from "../opened";
-import { catalog, showListed, shown } from "../session";
+import { catalog, show, showListed, shown } from "../session";
 import { Facts } from "./Facts";
 import { OpenForm } from "./OpenForm";
 import { TimeSlider } from "./TimeSlider";
@@ -15,13 +16,14 @@ export function Panel() {
         <svg viewBox="0 0 16 16" aria-hidden="true"><path d="M2 10.5 8 7l6 3.5L8 14z" fill="#35b779" /><path d="M2 5.5 8 2l6 3.5L8 9z" fill="#fde725" /></svg>
         <div><h1>Hyperslab</h1><p>TileDB arrays, read in the browser</p></div>
       </header>
-      <nav id="catalog" aria-label="Samples">
+      <nav id="catalog" aria-label="Arrays">
         {catalog.value.map((entry) => (
           <button key={entry.url} type="button" aria-current={entry.url === url} data-url={entry.url} onClick={() => void showListed(entry)}>
             {entry.title}<small>{entry.about}</small>
           </button>
         ))}
       </nav>
+      <Copies shown={url} />
       <OpenForm />
       {now ? (
         <section id="controls" aria-label="Controls">
@@ -32,5 +34,20 @@ export function Panel() {
       {now && arrayOf(now.model.opened) ? <Facts opened={now.model.opened} /> : null}
       <footer id="attribution">{listed?.attribution}</footer>
     </aside>
+  );
+}
+
+/** The copies on this device. */
+function Copies({ shown: url }: { shown: string | undefined }) {
+  if (copies.value.length === 0) return null;
+  return (
+    <nav id="copies" aria-label="Copies on this device">
+      {copies.value.map((copy) => (
+        <div class="row" key={copy}>
+          <button type="button" aria-current={url?.startsWith(copy) ?? false} onClick={() => void show({ url: copy, path: "" })}>{nameOfCopy(copy)}<small>Copy on this device</small></button>
+          <button type="button" class="plain" aria-label={`Delete the copy ${nameOfCopy(copy)}`} onClick={() => { if (confirm(`Delete the copy ${nameOfCopy(copy)} from this device? This cannot be undone.`)) void removeCopy(copy); }}>×</button>
+        </div>
+      ))}
+    </nav>
   );
 }

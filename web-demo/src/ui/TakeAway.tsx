@@ -1,13 +1,27 @@
 // What a user takes away: the lines of code that read the same cells, and a link to what is shown.
 import { useSignal } from "@preact/signals";
-import type { Line } from "../takeaway";
+import { messageOf } from "../session";
+import type { File, Line } from "../takeaway";
 
 interface Props {
   /** Makes the lines when the list is opened. */
   lines(): readonly Line[];
+  /** Makes the list of files when it is opened. */
+  files?(): readonly File[];
 }
 
-export function TakeAway({ lines }: Props) {
+export function TakeAway({ lines, files }: Props) {
+  const problem = useSignal<string | undefined>(undefined);
+  const save = async (file: File) => {
+    problem.value = undefined;
+    try {
+      const address = URL.createObjectURL(new Blob([await file.read()]));
+      Object.assign(document.createElement("a"), { href: address, download: file.name }).click();
+      setTimeout(() => URL.revokeObjectURL(address), 60_000);
+    } catch (error) {
+      problem.value = messageOf(error);
+    }
+  };
   const open = useSignal(false);
   const copied = useSignal("");
   const copy = async (name: string, text: string) => {
@@ -17,7 +31,9 @@ export function TakeAway({ lines }: Props) {
   const all = open.value ? [...lines(), { name: "Link", code: location.href }] : [];
   return (
     <details id="take-away" open={open.value} onToggle={(event) => { open.value = event.currentTarget.open; }}>
-      <summary>Take these cells with you</summary>
+      <summary>Code for these cells</summary>
+      {open.value && files ? <div class="row">{files().map((file) => <button key={file.name} type="button" class="plain" title={file.name} onClick={() => void save(file)}>Save {file.label}</button>)}</div> : null}
+      {problem.value === undefined ? null : <p role="alert">{problem.value}</p>}
       {all.map(({ name, code }) => (
         <div key={name} class="code">
           <div class="row"><span>{name}</span><button type="button" class="plain" onClick={() => void copy(name, code)}>{copied.value === name ? "Copied" : "Copy"}</button></div>

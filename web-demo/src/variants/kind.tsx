@@ -1,13 +1,11 @@
 // Variant calls of TileDB-VCF, listed by region and sample.
 import type { Kind } from "../kind";
-import { groupOf } from "../opened";
 import { nameOf } from "../table/kind";
 import { TablePanel } from "../table/panel";
 import { VariantsModel } from "./model";
 
 export const variants: Kind<VariantsModel> = {
   name: "variants",
-  accepts: (opened) => groupOf(opened) !== undefined && opened.dataset.application === "vcf" && opened.dataset.tables?.some(({ name }) => name === "data") === true,
   model: (opened, link) => new VariantsModel(opened, link),
   Controls,
   Stage: ({ model }) => <TablePanel state={model.state} name={`${nameOf(model.opened)}-variants`} />,

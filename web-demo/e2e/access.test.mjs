@@ -1,0 +1,26 @@
+// Checks with axe-core that everybody can use the page: labels, roles, contrast, in light and in dark, wide and narrow.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { test } from "node:test";
+import { visit } from "./page.mjs";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const PAGES = { grid: "#url=data/elevation/elevation", points: "#url=data/earthquakes/earthquakes", message: "#url=nothing" };
+
+for (const colorScheme of ["light", "dark"]) {
+  for (const width of [1280, 390]) {
+    test(`axe-core finds nothing in ${colorScheme} at ${width} pixels`, async () => {
+      for (const [name, hash] of Object.entries(PAGES)) {
+        const { page } = await visit(hash, { colorScheme, viewport: { width, height: 800 } });
+        if (name === "grid") await page.click("#take-away summary");
+        await page.click("#traffic");
+        await page.evaluate(axe);
+        const { violations } = await page.evaluate(() => globalThis.axe.run());
+        const found = violations.flatMap(({ id, nodes }) => nodes.map(({ target, any }) => `${name}: ${id}: ${target}: ${any.map(({ message }) => message)}`));
+        assert.deepEqual(found, []);
+        await page.close();
+      }
+    });
+  }
+}

@@ -1,0 +1,88 @@
+// What a user takes away: lines of code and files with the cells in view, and the values along an axis.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { after, before, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { HYPERSLAB, SITE_DIR, serve, settled, shot, visit } from "./page.mjs";
+
+const { create, put, putMeta, writeManifest } = await import(pathToFileURL(resolve(SITE_DIR, "hyperslab/node.js")).href);
+const folder = mkdtempSync(join(tmpdir(), "taken-"));
+let data;
+
+before(async () => {
+  data = await serve(folder);
+  const dims = [{ name: "time", type: "int32", domain: [0, 3], tile: 2 }, { name: "y", type: "int32", domain: [10, 19], tile: 5 }, { name: "x", type: "int32", domain: [0, 9], tile: 5 }];
+  const array = await create(join(folder, "rain"), { type: "dense", dims, attrs: [{ name: "rain", type: "int16", fill: -1 }] }, { at: 1 });
+  const cells = Int16Array.from({ length: 400 }, (_, i) => (i === 155 ? -1 : i));
+  await put(array, null, cells, { at: 1000 });
+  await putMeta(array, { "__tiledb_attr.rain.units": "mm", "__tiledb_attr.rain.scale_factor": { type: "float64", value: 0.5 } }, { at: 1000 });
+  await writeManifest(array);
+  const points = await create(join(folder, "points"), { type: "sparse", dims: ["lat", "lon"].map((name) => ({ name, type: "float64", domain: [-90, 90], tile: 30 })), attrs: [{ name: "mag", type: "float64" }] }, { at: 1 });
+  await put(points, null, { lat: Float64Array.of(1, 2, 80), lon: Float64Array.of(1, 2, -80), mag: Float64Array.of(4, 5, 6) }, { at: 1000 });
+  await writeManifest(points);
+});
+after(() => rmSync(folder, { recursive: true }));
+
+const link = (name, more = "") => `#url=${encodeURIComponent(`${data}${name}`)}${more}`;
+
+/** Runs a line of the command line, and returns the file that it writes. */
+function run(line) {
+  const written = line.split(" ")[3];
+  execFileSync("sh", ["-c", line], { cwd: folder, env: { ...process.env, PATH: `${dirname(HYPERSLAB)}:${process.env["PATH"]}` } });
+  return readFileSync(join(folder, written));
+}
+
+/** The 16-bit values of a NumPy file. */
+function values(npy) {
+  const header = 10 + npy.readUInt16LE(8);
+  return [npy.toString("latin1", 10, header), Array.from({ length: (npy.length - header) / 2 }, (_, i) => npy.readInt16LE(header + 2 * i))];
+}
+
+test("the lines of code and the saved file have the cells in view", async () => {
+  // Four by four cells are in view.
+  const { page, errors } = await visit(link("rain", "&@time=2&x=4&y=4&z=64"));
+  const box = await page.locator("#picture").boundingBox();
+  const [columns, rows] = [Math.min(10, Math.ceil(box.width / 64 / 2 + 4)), Math.min(10, Math.ceil(box.height / 64 / 2 + 4))];
+  await page.click("#take-away summary");
+  const [command, mount, script, python] = await page.locator("#take-away pre").allTextContents();
+  const select = `2,10:${10 + rows},0:${columns}`;
+  assert.ok(mount.includes(`rain@${select}.npy`), mount);
+  assert.ok(script.includes(`"${select}", { attrs: "rain" }`), script);
+  assert.ok(python.includes(`array[${select.replaceAll(",", ", ")}]["rain"]`), python);
+  const [header, cells] = values(run(command));
+  assert.match(header, new RegExp(`'shape': \\(${rows}, ${columns}\\)`));
+  assert.deepEqual(cells, Array.from({ length: rows * columns }, (_, i) => 200 + 10 * Math.floor(i / columns) + (i % columns)));
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("text=Save NumPy")]);
+  assert.equal(download.suggestedFilename(), `rain.rain.${select.replaceAll(":", "-").replaceAll(",", "_")}.npy`);
+  assert.deepEqual(values(readFileSync(await download.path())), [header, cells]);
+  assert.deepEqual(errors, []);
+});
+
+test("the line of points reads those in view that meet the condition", async () => {
+  const { page, errors } = await visit(link("points", "&where=mag+%3C+5.5"));
+  await page.click("#take-away summary");
+  const [command] = await page.locator("#take-away pre").allTextContents();
+  assert.equal(run(command).toString(), "lat,lon,mag\n1.0,1.0,4.0\n2.0,2.0,5.0\n");
+  assert.deepEqual(errors, []);
+});
+
+test("a click shows the values along the axis with a slider, and a click there moves the slider", async () => {
+  const { page, errors } = await visit(link("rain"));
+  const box = await page.locator("#picture").boundingBox();
+  await page.mouse.click(box.x + box.width / 2 + 5, box.y + box.height / 2 + 5);
+  await settled(page);
+  // Column 5 and row 5: the cells 55, 155 (missing), 255 and 355, each half a millimetre.
+  assert.match(await page.textContent("#profile figcaption"), /^time at y 15, x 5.*0: 27\.5 mm/);
+  assert.match(await page.textContent("#profile .ends"), /27\.5 mm … 177\.5 mm/);
+  const chart = await page.locator("#profile svg").boundingBox();
+  await page.mouse.move(chart.x + chart.width / 3, chart.y + 40);
+  assert.match(await page.textContent("#profile-value"), /^1: no data$/);
+  await page.mouse.click(chart.x + chart.width - 10, chart.y + 40);
+  await settled(page);
+  assert.match(await page.textContent("#axes output"), /^3$/);
+  await shot(page, "profile");
+  assert.deepEqual(errors, []);
+});

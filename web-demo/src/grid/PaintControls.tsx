@@ -1,0 +1,52 @@
+// Editing: makes a copy on this device, paints cells, and saves the copy as a zip file.
+import { useSignal } from "@preact/signals";
+import { consolidate, vacuum } from "hyperslab";
+import { exportZip } from "hyperslab/zip";
+import { isCopy, makeCopy } from "../copies";
+import { addressOf } from "../opened";
+import { messageOf, show, travelToLast } from "../session";
+import type { GridModel } from "./model";
+
+export function PaintControls({ model }: { model: GridModel }) {
+  const state = useSignal<string | undefined>(undefined);
+  const { opened, brush } = model;
+  const run = (what: string, work: () => Promise<unknown>) => async () => {
+    state.value = what;
+    try {
+      await work();
+      state.value = undefined;
+    } catch (error) {
+      state.value = messageOf(error);
+    }
+  };
+  if (!isCopy(opened.place.url)) {
+    const copy = run("Copying…", async () => show(await makeCopy(opened, (done) => { state.value = `Copying ${done}…`; }), { ...model.link() }));
+    return <div id="edit"><button type="button" class="plain" onClick={() => void copy()}>Edit a copy on this device</button>{state.value ? <p role="status">{state.value}</p> : null}</div>;
+  }
+  const array = model.loaded.value?.levels[0]?.array;
+  return (
+    <fieldset id="edit">
+      <legend>Edit</legend>
+      <label class="check"><input id="paint" type="checkbox" checked={brush.value.isOn} disabled={opened.at !== undefined} onChange={(event) => { brush.value = { ...brush.value, isOn: event.currentTarget.checked }; }} /> Paint by dragging</label>
+      {opened.at === undefined ? null : <p class="note">Move the time slider to its end to paint.</p>}
+      <div class="row">
+        <label>Value <input id="paint-value" type="text" inputMode="decimal" value={String(brush.value.value)} onChange={(event) => { const value = Number(event.currentTarget.value); if (Number.isFinite(value)) brush.value = { ...brush.value, value }; }} /></label>
+        <label>Brush <input id="paint-size" type="number" min="1" max="200" value={String(brush.value.size)} onChange={(event) => { brush.value = { ...brush.value, size: Math.max(1, Math.min(200, Math.round(Number(event.currentTarget.value)) || 1)) }; }} /></label>
+      </div>
+      <p class="note">Each stroke is one write. To see the cells before it, move the time slider back.</p>
+      {array ? (
+        <div class="row">
+          <button type="button" class="plain" onClick={() => void run("Packing…", async () => save(await new Response(exportZip(opened.store)).blob(), `${addressOf(opened.place).split(":").at(-1)}.zip`))()}>Save as zip</button>
+          <button type="button" class="plain" title="Merge the writes. Earlier times of dense arrays can no longer be shown." onClick={() => void run("Merging…", async () => { await consolidate(array); await vacuum(array); await travelToLast(); })()}>Merge writes</button>
+        </div>
+      ) : null}
+      {state.value ? <p role="status">{state.value}</p> : null}
+    </fieldset>
+  );
+}
+
+function save(file: Blob, name: string): void {
+  const address = URL.createObjectURL(file);
+  Object.assign(document.createElement("a"), { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}
