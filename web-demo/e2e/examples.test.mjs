@@ -85,8 +85,8 @@ test("channels are drawn together in their colours, and alone in a colour map", 
 
 test("groups list their members, and a member is shown when it is chosen", async () => {
   const { page } = await open("gdal_vector");
-  assert.match(await page.textContent("#members"), /layers/);
+  assert.match(await page.textContent("#members"), /things/);
   await page.click("#members li button");
-  await page.waitForFunction(() => location.hash.includes("layers"));
+  await page.waitForFunction(() => location.hash.includes("things"));
 });
 

@@ -64,7 +64,8 @@ export async function shot(page, name) {
 /** The picture without what lies over it: its size, and red, green, blue and alpha of each pixel, row by row. */
 export async function picture(page) {
   const hide = (value) => page.evaluate((value) => {
-    for (const over of document.querySelectorAll("main > :not(.canvas)")) over.style.visibility = value;
+    const canvas = document.getElementById("picture");
+    for (const over of document.querySelectorAll("main > *, main > * > *")) if (!over.contains(canvas)) over.style.visibility = value;
   }, value);
   await hide("hidden");
   const clip = await page.locator("#picture").boundingBox();

@@ -49,7 +49,7 @@ with tiledb.open(sys.argv[1]) as array:
 
 test("a table of pandas shows what Python reads", async () => {
   const expected = python(READ_PANDAS, join(folder, "pandas/dense"));
-  const { page, errors } = await visit(link("pandas/dense"));
+  const { page, errors } = await visit(link("pandas/dense"), { viewport: { width: 1600, height: 800 } });
   for (const [name, values] of Object.entries(expected)) {
     assert.deepEqual(await column(page, name), values.map((value) => (value === null ? "null" : String(value))), name);
   }
@@ -58,7 +58,7 @@ test("a table of pandas shows what Python reads", async () => {
 });
 
 test("rows are sorted, and found by a condition; a wrong one is explained beside the box", async () => {
-  const { page } = await visit(link("pandas/dense"));
+  const { page } = await visit(link("pandas/dense"), { viewport: { width: 1600, height: 800 } });
   await page.click(".table-header .table-cell:has-text('f')");
   await page.click(".table-header .table-cell:has-text('f')");
   await settled(page);
@@ -80,7 +80,7 @@ test("the state of a table is in the link", async () => {
 });
 
 test("conditions are completed by keyboard", async () => {
-  const { page } = await visit(link("pandas/dense"));
+  const { page } = await visit(link("pandas/dense"), { viewport: { width: 1600, height: 800 } });
   await page.focus("#table-where");
   await page.keyboard.type("c");
   await page.keyboard.press("ArrowDown");

@@ -47,6 +47,7 @@ test("the lines of code and the saved file have the cells in view", async () => 
   const box = await page.locator("#picture").boundingBox();
   const [columns, rows] = [Math.min(10, Math.ceil(box.width / 64 / 2 + 4)), Math.min(10, Math.ceil(box.height / 64 / 2 + 4))];
   await page.click("#take-away summary");
+  await page.waitForSelector("#take-away pre");
   const [command, mount, script, python] = await page.locator("#take-away pre").allTextContents();
   const select = `2,10:${10 + rows},0:${columns}`;
   assert.ok(mount.includes(`rain@${select}.npy`), mount);
@@ -64,6 +65,7 @@ test("the lines of code and the saved file have the cells in view", async () => 
 test("the line of points reads those in view that meet the condition", async () => {
   const { page, errors } = await visit(link("points", "&where=mag+%3C+5.5"));
   await page.click("#take-away summary");
+  await page.waitForSelector("#take-away pre");
   const [command] = await page.locator("#take-away pre").allTextContents();
   assert.equal(run(command).toString(), "lat,lon,mag\n1.0,1.0,4.0\n2.0,2.0,5.0\n");
   assert.deepEqual(errors, []);

@@ -9,7 +9,7 @@ export function bytes(n: number): string {
 
 export function number(v: number): string {
   if (!Number.isFinite(v)) return String(v);
-  if (Number.isInteger(v)) return v.toLocaleString("en");
+  if (Number.isInteger(v) && Math.abs(v) < 1e15) return v.toLocaleString("en");
   return Math.abs(v) >= 1e5 || Math.abs(v) < 1e-3 ? v.toExponential(3) : String(Number(v.toPrecision(6)));
 }
 

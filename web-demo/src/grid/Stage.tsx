@@ -34,6 +34,7 @@ export function Stage({ model }: { model: GridModel }) {
         <ProfileChart profile={model.profile.value} position={model.at.value[model.profile.value.axis.axis.dimension] ?? 0} unit={loaded.meaning.unit}
           onMove={(position) => { if (model.profile.value) model.move(model.profile.value.axis, position); }} onClose={() => { model.profile.value = undefined; }} />
       ) : null}
+      <Message text={undefined} hint={isBare(model) ? "There is nothing to draw here: nobody wrote these cells, or all of them mean “no data”." : undefined} id="bare" />
       <Bar model={model} layer={layer} />
     </>
   );
@@ -45,6 +46,12 @@ function Bar({ model, layer }: { model: GridModel; layer: ArrayLayer | undefined
   void [drawn.value, camera.state.value];
   const cursor = pointer.value && layer && loaded.value ? cursorText(loaded.value, layer, camera.toWorld(...pointer.value), model.busy.value > 0) : "";
   return <Status cursor={cursor} level={levelText(model)} busy={model.busy.value > 0} />;
+}
+
+/** Whether all cells in view have come, and none has a value. */
+function isBare({ loaded, busy, drawn, view, blended, summary, failure }: GridModel): boolean {
+  const isDrawn = loaded.value !== undefined && busy.value === 0 && drawn.value > 0 && view.value?.tooMany === false;
+  return isDrawn && blended.value.length === 0 && summary.value === undefined && failure.value === undefined;
 }
 
 /** The number of distinct integers or booleans, if it is small enough to give each a step in the legend; otherwise 0. */

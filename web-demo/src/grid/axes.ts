@@ -27,11 +27,8 @@ export async function labelled(axis: Axis, array: TileArray, opened: Opened): Pr
   const first = axis.first ?? Number(dim?.domain?.[0] ?? 0);
   const length = axis.length ?? Number(dim?.domain?.[1] ?? 0) - first + 1;
   const { coordinates } = axis;
-  const isWide = typeof dim?.domain?.[0] === "bigint";
-  const coordinate = (position: number) => {
-    const at = first + position * (axis.stride ?? 1);
-    return isWide ? BigInt(at) : at;
-  };
+  const exact = exactFirst(first, axis, array);
+  const coordinate = (position: number) => (typeof exact === "bigint" ? exact + BigInt(Math.round(position * (axis.stride ?? 1))) : exact + position * (axis.stride ?? 1));
   const base = { axis, length, first, coordinate };
   if (coordinates.type === "regular") return { ...base, ...formula(axis, coordinates) };
   if (coordinates.type === "array") {
@@ -40,7 +37,15 @@ export async function labelled(axis: Axis, array: TileArray, opened: Opened): Pr
     if (coordinates.regular) return { ...base, ...formula(axis, coordinates.regular) };
   }
   const type = dim?.type ?? "";
-  return { ...base, value: (i) => first + i, text: (i) => (/^(date)?time_/.test(type) ? text.value(BigInt(first + i), type) : String(first + i)) };
+  return { ...base, value: (i) => first + i, text: (i) => (/^(date)?time_/.test(type) ? text.value(coordinate(i), type) : String(coordinate(i))) };
+}
+
+/** The first coordinate in the type of the dimension: descriptions round large ones. */
+function exactFirst(first: number, { dimension }: Axis, array: TileArray): number | bigint {
+  const index = array.dims.findIndex(({ name }) => name === dimension);
+  const starts = [array.dims[index]?.domain?.[0], array.nonEmptyDomain()?.[index]?.[0]];
+  if (typeof starts[0] !== "bigint") return first;
+  return starts.find((start): start is bigint => typeof start === "bigint" && Number(start) === first) ?? BigInt(first);
 }
 
 function formula(axis: Axis, { start, step }: { start: number; step: number }): Pick<LabelledAxis, "value" | "text"> {

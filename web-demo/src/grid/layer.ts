@@ -30,7 +30,7 @@ export function layerOf(model: GridModel, loaded: Loaded): ArrayLayer {
     onBusy: (count) => { model.reading.value = count; },
     onLoad: () => { model.failure.value = undefined; },
     onView: (view) => { model.view.value = view; },
-    onData: ({ values }) => model.see(values),
+    onData: (values) => model.see(values),
     onError: (error) => { model.failure.value = error.message; return true; },
   });
 }

@@ -1,7 +1,7 @@
 // The state of a picture of a dense variable: what is drawn, where, and in which colours.
 import { batch, computed, signal, type Signal } from "@preact/signals";
 import { levels, type Axis, type PyramidLevel, type TileArray, type Variable } from "hyperslab";
-import type { DrawnView } from "hyperslab/deck";
+import type { DrawnView, ViewValues } from "hyperslab/deck";
 import { Camera, type World } from "../camera";
 import type { Model } from "../kind";
 import type { Link } from "../link";
@@ -147,10 +147,10 @@ export class GridModel implements Model {
   }
 
   /** A sample of the values in view has arrived. */
-  see(values: readonly Float64Array[]): void {
+  see({ values, extents }: Pick<ViewValues, "values" | "extents">): void {
     const blended = this.blended.peek();
     if (blended.length > 0) return this.seeChannels(blended, values);
-    const summary = summarize(values[0] ?? []);
+    const summary = summarize(values[0] ?? [], extents[0]);
     this.summary.value = summary;
     if (!summary) return;
     const [low, high] = this.seenRange.peek();
@@ -257,7 +257,7 @@ async function loadVariable(variable: Variable, opened: Opened): Promise<Loaded>
 
 /** The levels of a variable: those of what was opened, or the overviews of its own array. */
 async function levelsOf({ path, axes }: Variable, array: TileArray, { source, dataset }: Opened): Promise<readonly PyramidLevel[]> {
-  if (path === "" || dataset.levels?.[0]?.path === path) return levels(source, { dataset });
+  if (dataset.levels?.[0]?.path === path) return levels(source, { dataset });
   if ((await array.meta())["overviews"] !== undefined) return levels(array);
   return [{ array, shape: axes.map(({ length = 0 }) => length), factors: axes.map(() => 1), start: axes.map(() => 0), scale: axes.map(() => null) }];
 }
@@ -287,5 +287,5 @@ function worldOf({ x, y, placement: { aspect, up } }: Loaded): World {
 /** The range that a link states, such as `0,255`. */
 function rangeOf(text = ""): readonly [number, number] | undefined {
   const [lo = NaN, hi = NaN, ...rest] = text.split(",").map((part) => (part.trim() === "" ? NaN : Number(part)));
-  return rest.length === 0 && Number.isFinite(lo) && Number.isFinite(hi) && lo < hi ? [lo, hi] : undefined;
+  return rest.length === 0 && Number.isFinite(lo) && Number.isFinite(hi) && lo <= hi ? [lo, hi] : undefined;
 }

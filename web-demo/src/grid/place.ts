@@ -13,9 +13,12 @@ export interface Placement {
 /** The most different sides of a cell that are drawn as they are. Beyond it, cells are squares. */
 const ASPECT_MAX = 20;
 
+/** The width of an array of one dimension, in heights of its row. */
+const ROW = 12;
+
 /** Where a variable's cells lie: by the steps of its axes, if both are in the same unit. */
 export function placeOf({ geotransform }: Variable, x: LabelledAxis, y: LabelledAxis | undefined): Placement {
-  if (!y) return { aspect: 1, up: false };
+  if (!y) return { aspect: Math.max(1, x.length / ROW), up: false };
   const [dx, dy] = geotransform ? [geotransform[1], geotransform[5]] : [stepOf(x), stepOf(y)];
   const areSpatial = geotransform !== undefined || (isPlaced(x) && isPlaced(y) && x.axis.role === "x" && y.axis.role === "y");
   if (!areSpatial || !dx || !dy) return { aspect: 1, up: false };

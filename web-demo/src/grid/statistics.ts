@@ -6,7 +6,7 @@ export interface Summary {
   readonly min: number;
   readonly max: number;
   readonly mean: number;
-  /** The number of values in each bin between `min` and `max`. */
+  /** The number of sampled values in each bin between `min` and `max`. */
   readonly bins: readonly number[];
   /** The values below which 2 % and 98 % lie. */
   readonly low: number;
@@ -15,10 +15,10 @@ export interface Summary {
 
 const BINS = 64;
 
-/** Summarizes the values that are finite. `undefined` if there are none. */
-export function summarize(values: ArrayLike<number>): Summary | undefined {
+/** Summarizes a sample of values, of which `extent` has the ends of all. Only finite values count; `undefined` if there are none. */
+export function summarize(values: ArrayLike<number>, extent?: readonly [number, number]): Summary | undefined {
   const finite = Float64Array.from({ length: values.length }, (_, i) => values[i] ?? NaN).filter(Number.isFinite).sort();
-  const [min, max] = [finite[0], finite.at(-1)];
+  const [min, max] = extent ?? [finite[0], finite.at(-1)];
   if (min === undefined || max === undefined) return undefined;
   const bins = Array<number>(BINS).fill(0);
   let sum = 0;

@@ -18,7 +18,11 @@ export function Stage({ model: { opened } }: { model: GroupModel }) {
   );
 
   function placeOf({ uri, relative }: Member) {
-    return relative ? placeAt(opened.place, uri) : { url: uri, path: "" };
+    if (relative) return { ...opened.place, path: uri };
+    // A group that was copied may still name its members where they were. The description has found those below it.
+    const { variables = [], tables = [], children = [] } = opened.dataset;
+    const found = [...variables, ...tables, ...children].find(({ path }) => path !== "" && uri.replace(/\/+$/, "").endsWith(`/${path}`));
+    return found ? placeAt(opened.place, found.path) : { url: uri, path: "" };
   }
 }
 
@@ -35,7 +39,7 @@ const APPLICATIONS: Readonly<Record<string, string>> = {
 /** What a member is, as far as the group's description says. */
 function sentence(name: string, kind: Member["kind"], { children = [], variables = [], tables = [] }: Dataset): string {
   const child = children.find(({ path }) => path === name);
-  if (child) return child.title ?? APPLICATIONS[child.application] ?? "group";
+  if (child && kind !== "array") return child.title ?? APPLICATIONS[child.application] ?? "group";
   const found = variables.filter(({ path }) => path === name);
   if (found.length > 0) return found.map((v) => `${v.long_name ?? v.attribute}${v.unit ? ` in ${v.unit}` : ""} by ${v.axes.map((axis) => axis.name).join(", ")}`).join("; ");
   const table = tables.find(({ path }) => path === name);

@@ -6,6 +6,7 @@ import { colorsOf } from "../grid/colors";
 import * as text from "../text";
 import { DeckCanvas } from "../ui/DeckCanvas";
 import { Legend } from "../ui/Legend";
+import { Message } from "../ui/Message";
 import { Status } from "../ui/Status";
 import { Tip } from "../ui/Tip";
 import { ZoomButtons } from "../ui/ZoomButtons";
@@ -13,7 +14,7 @@ import { useBackdrop } from "./backdrop";
 import type { PointsModel } from "./model";
 
 export function Stage({ model }: { model: PointsModel }) {
-  const { chosen, colormap, range, where, array, camera } = model;
+  const { chosen, colormap, range, where, array, camera, count } = model;
   const points = useMemo(() => layerOf(model), [model, chosen.value, colormap.value, range.value, where.value]);
   const behind = useBackdrop(model);
   const layers = useMemo((): Layer[] => [...(behind ? [behind] : []), points], [points, behind]);
@@ -24,6 +25,7 @@ export function Stage({ model }: { model: PointsModel }) {
         onPick={(picked) => { model.picked.value = picked?.object as Record<string, unknown> | undefined; }} onError={(error) => { model.failure.value = error.message; }} />
       {Number.isFinite(range.value[0]) && Number.isFinite(range.value[1]) ? <Legend colormap={colorsOf(colormap.value)} range={range.value} steps={0} shown={(value) => model.shown(name, /int64|time/.test(model.typeOf(name)) ? BigInt(Math.round(value)) : value)} title={name} /> : null}
       <ZoomButtons camera={camera} />
+      <Message text={undefined} hint={count.value.done && count.value.read === 0 && model.failure.value === undefined ? "There are no points in view." : undefined} id="bare" />
       <PointTip model={model} />
       <Bar model={model} />
     </>
@@ -48,7 +50,7 @@ function layerOf(model: PointsModel): QueryLayer {
     columns: array.attrs.filter(({ cell, type }) => cell === 1 || /^(string|char)/.test(type)).map(({ name }) => name),
     pickable: true,
     onCount: (read, done, limited) => { model.count.value = { read, done, limited }; model.failure.value = undefined; },
-    onData: ({ values }) => model.see(values[0] ?? []),
+    onData: (values) => model.see(values),
     onError: (error) => { model.fail(error); return true; },
   });
 }

@@ -1,6 +1,7 @@
 // The state of a picture of points: which are read, and how they are drawn.
 import { computed, signal, type Signal } from "@preact/signals";
 import type { Attr, Fields, TileArray } from "hyperslab";
+import type { ViewValues } from "hyperslab/deck";
 import { Camera, type World } from "../camera";
 import type { Model } from "../kind";
 import type { Link } from "../link";
@@ -73,8 +74,8 @@ export class PointsModel implements Model {
   }
 
   /** A sample of the values in view has arrived. */
-  see(values: ArrayLike<number>): void {
-    this.summary.value = summarize(values);
+  see({ values, extents }: Pick<ViewValues, "values" | "extents">): void {
+    this.summary.value = summarize(values[0] ?? [], extents[0]);
     if (this.summary.value) this.seenRange.value = [this.summary.value.min, this.summary.value.max];
   }
 

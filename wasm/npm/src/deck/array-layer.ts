@@ -10,7 +10,7 @@ import { CellsLayer } from "./cells-layer.js";
 import type { Coordinate } from "./coordinates.js";
 import { identityOf, json } from "./names.js";
 import { missingOf, type Missing } from "./missing.js";
-import { cellAt, sampleOf } from "./look.js";
+import { cellAt, extentsOf, sampleOf } from "./look.js";
 import { IDENTITY, intersection, inverse, toWorld, uncovered, type Place, type Rect } from "./place.js";
 import { keyOf, planesOf, readTile, type Plane } from "./planes.js";
 import { Pyramid, type Level } from "./pyramid.js";
@@ -337,7 +337,7 @@ export class ArrayLayer extends CompositeLayer<Required<ArrayLayerOwnProps>> {
     const name = json([shown.map(({ id }) => id), state.seen, state.missingName, props.decode, state.isLoaded]);
     if (shown.length === 0 || name === state.sampled) return;
     state.sampled = name;
-    props.onData({ values: sampleOf(shown, state.seen, state.missing, props.decode), done: state.isLoaded });
+    props.onData({ values: sampleOf(shown, state.seen, state.missing, props.decode), extents: extentsOf(shown, state.missing, props.decode), done: state.isLoaded });
   }
 
   /** The coordinates of the axes that are not drawn. */

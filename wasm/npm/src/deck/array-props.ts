@@ -24,6 +24,8 @@ export interface DrawnView {
 export interface ViewValues {
   /** The values, unpacked and without "no data": at most 65,536, evenly spread. With channels, one list for each. */
   readonly values: readonly Float64Array[];
+  /** The smallest and the largest of all values in the tiles or points in view, unpacked. With channels, one for each. `undefined` without values. */
+  readonly extents: readonly (readonly [number, number] | undefined)[];
   /** Whether all tiles in view have come. */
   readonly done: boolean;
 }

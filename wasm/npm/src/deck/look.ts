@@ -3,6 +3,7 @@ import type { PickedCell } from "./array-props.js";
 import type { Coordinate } from "./coordinates.js";
 import { isMissing, NONE, storedAt, type Missing } from "./missing.js";
 import { intersection, type Rect } from "./place.js";
+import type { Cells } from "./planes.js";
 import type { Pyramid, Tile } from "./pyramid.js";
 import type { Decode } from "./shading.js";
 import type { Held } from "./tiles.js";
@@ -31,6 +32,40 @@ export function cellAt(pyramid: Pyramid, [column, row]: readonly [number, number
   const value = values[0];
   const decoded = value === null || value === undefined ? value : Number(value) * (decode?.scale ?? 1) + (decode?.offset ?? 0);
   return { coordinates: { ...pyramid.fixed(at), ...pyramid.coordinates(...position) }, position, value, stored: stored[0], decoded, values, level: finest?.tile.level.index ?? 0, factors, factor: Math.max(...factors) };
+}
+
+/** The extents of the cells of tiles, with the values that were left out. */
+const extents = new WeakMap<Cells, { missing: Missing; extent: readonly [number, number] | undefined }>();
+
+/** The smallest and the largest value of all cells of tiles, one for each plane. */
+export function extentsOf(shown: readonly Held[], missing: readonly Missing[], decode: Decode | undefined): (readonly [number, number] | undefined)[] {
+  const { scale = 1, offset = 0 } = decode ?? {};
+  return Array.from({ length: shown[0]?.planes?.length ?? 0 }, (_, plane) => {
+    const ends = shown.flatMap(({ tile, planes }) => {
+      const cells = planes?.[plane];
+      return cells ? extentOf(cells, tile, missing[plane] ?? NONE) ?? [] : [];
+    });
+    const unpacked = [Math.min(...ends), Math.max(...ends)].map((end) => end * scale + offset);
+    return ends.length === 0 ? undefined : [Math.min(...unpacked), Math.max(...unpacked)] as const;
+  });
+}
+
+function extentOf(cells: Cells, { columns, rows }: Tile, missing: Missing): readonly [number, number] | undefined {
+  const known = extents.get(cells);
+  if (known?.missing === missing) return known.extent;
+  let [low, high] = [Infinity, -Infinity];
+  for (let row = 0; row < rows[1] - rows[0]; row += 1) {
+    for (let column = 0; column < columns[1] - columns[0]; column += 1) {
+      const value = storedAt(cells, column, row);
+      if (value === null || isMissing(value, missing)) continue;
+      const number = Number(value);
+      if (number < low && number !== -Infinity) low = number;
+      if (number > high && number !== Infinity) high = number;
+    }
+  }
+  const extent = low <= high ? [low, high] as const : undefined;
+  extents.set(cells, { missing, extent });
+  return extent;
 }
 
 /** Values of tiles in the visible parts, evenly spread, one list for each plane. */

@@ -25,6 +25,10 @@ export interface Batch {
   readonly dimensions: 2 | 3;
   /** The values that give colours. */
   readonly values: Float32Array | undefined;
+  /** The same values as they are stored, of the field of this name. */
+  readonly field: string | undefined;
+  /** The smallest and the largest of them. `undefined` without values. */
+  readonly extent: readonly [number, number] | undefined;
   /** Red, green, blue and alpha of each point. */
   readonly colors: Uint8Array | undefined;
   /** Radii in pixels, and what they were computed with. */
@@ -50,7 +54,8 @@ export function batchOf(id: number, cells: Columns, length: number, fields: Poin
     for (let i = 0; i < length; i += 1) positions[i * dimensions + axis] = Number(values[i]);
   });
   const values = fields.color === undefined ? undefined : valuesOf(numbersOf(columns, fields.color), length, missing);
-  return { id, length, columns, positions, dimensions, values, colors: fields.rgb && colorsOf(columns, fields.rgb, length, rgbMax) };
+  const extent = values && extentOf(columns, fields.color as string, values);
+  return { id, length, columns, positions, dimensions, values, field: fields.color, extent, colors: fields.rgb && colorsOf(columns, fields.rgb, length, rgbMax) };
 }
 
 /** The radii for a range of sizes; those without a value have the smallest. */
@@ -89,6 +94,19 @@ export function rowOf(batch: Batch, index: number, labels: ReadonlyMap<string, C
     const label = Number(value);
     return [name, own && value !== null && label >= 0 && label < own.length ? (own.at(label) as Value) : value];
   }));
+}
+
+/** The smallest and the largest value that is data and finite. */
+function extentOf(columns: Readonly<Record<string, Column>>, field: string, drawn: Float32Array): readonly [number, number] | undefined {
+  const { values } = numbersOf(columns, field);
+  let [low, high] = [Infinity, -Infinity];
+  for (let i = 0; i < drawn.length; i += 1) {
+    const value = drawn[i] === NO_DATA ? NaN : Number(values[i]);
+    if (!Number.isFinite(value)) continue;
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  return low <= high ? [low, high] : undefined;
 }
 
 function valuesOf({ values, validity }: Column, length: number, missing: Missing): Float32Array {

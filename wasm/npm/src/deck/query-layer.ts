@@ -228,7 +228,7 @@ export class QueryLayer extends CompositeLayer<Required<QueryLayerOwnProps>> {
     Object.assign(this.state, { batches: [...batches], count, isDone });
     current.setNeedsUpdate();
     props.onCount?.(count, isDone, limited);
-    if (props.onData && props.color !== undefined) props.onData({ values: [sampleOf(batches, count, props.decode ?? undefined)], done: isDone });
+    if (props.onData && props.color !== undefined) props.onData({ values: [sampleOf(batches, count, props.decode ?? undefined)], extents: [extentOf(batches, props.decode ?? undefined)], done: isDone });
     if (isDone) props.onLoad?.();
   }
 
@@ -270,12 +270,19 @@ function visible(array: TileArray, name: string, low: number, high: number, rang
   return typeof dim.domain[0] === "bigint" ? [BigInt(from), BigInt(to)] : [from, to];
 }
 
+/** The smallest and the largest value of points. */
+function extentOf(batches: readonly Batch[], { scale, offset } = { scale: 1, offset: 0 }): readonly [number, number] | undefined {
+  const ends = batches.flatMap(({ extent }) => extent ?? []).map((end) => end * scale + offset);
+  return ends.length === 0 ? undefined : [Math.min(...ends), Math.max(...ends)];
+}
+
 /** Values of points, evenly spread. */
 function sampleOf(batches: readonly Batch[], count: number, { scale, offset } = { scale: 1, offset: 0 }): Float64Array {
   const step = Math.max(1, Math.ceil(count / SAMPLE_MAX));
   const found: number[] = [];
-  for (const { values } of batches) {
-    for (let i = 0; values && i < values.length; i += step) if (values[i] !== NO_DATA) found.push((values[i] as number) * scale + offset);
+  for (const { values, field, columns } of batches) {
+    const stored = field === undefined ? undefined : columns[field]?.values as ArrayLike<number | bigint> | undefined;
+    for (let i = 0; values && stored && i < values.length; i += step) if (values[i] !== NO_DATA) found.push(Number(stored[i]) * scale + offset);
   }
   return Float64Array.from(found.slice(0, SAMPLE_MAX));
 }
