@@ -74,6 +74,7 @@ export async function describe(source: DatasetSource, options: OpenOptions = {})
  * ```
  */
 export async function levels(source: DatasetSource, options: LevelsOptions = {}): Promise<PyramidLevel[]> {
+  check<LevelsOptions>({ options }, { ...OPENING, dataset: 1 });
   const { dataset: known, ...opening } = options;
   const dataset = known ?? await describe(source, opening);
   const { variables = [] } = dataset;
