@@ -1,13 +1,17 @@
 // What a user takes away: lines of code that read the cells that are shown, and files with them.
 import { mount, type TileArray } from "hyperslab";
+import * as text from "./text";
+
+/** Coordinates of a dimension, both ends included: bigints for types of 64 bits. */
+export interface Span { readonly type: string; readonly lo: number | bigint; readonly hi: number | bigint }
 
 /** What is shown of a dense array. */
 export interface GridQuery {
   /** The address of the array. */
   readonly url: string;
   readonly attribute: string;
-  /** The range of each dimension in its coordinates, both ends included, in the order of dimensions. */
-  readonly ranges: readonly (readonly [number, number])[];
+  /** The range of each dimension, in the order of dimensions. */
+  readonly ranges: readonly Span[];
   /** In milliseconds since 1970; `undefined` for the newest. */
   readonly at: number | undefined;
 }
@@ -41,21 +45,43 @@ export function gridFiles(query: GridQuery, array: TileArray): File[] {
 
 /** The selection of all dimensions, as command line, mount and JavaScript write it. */
 function selectionOf({ ranges }: GridQuery): string {
-  return ranges.map(([lo, hi]) => (lo === hi ? String(lo) : `${lo}:${hi + 1}`)).join(",");
+  return ranges.map((span) => {
+    const { lo, hi } = span;
+    const unit = unitOf(span);
+    // Ranges of dates include both ends, and those of numbers only the first.
+    if (unit !== undefined) return lo === hi ? text.isoDate(BigInt(lo), unit) : `${text.isoDate(BigInt(lo), unit)}:${text.isoDate(BigInt(hi), unit)}`;
+    return lo === hi ? String(lo) : `${lo}:${typeof hi === "bigint" ? hi + 1n : hi + 1}`;
+  }).join(",");
+}
+
+/** The ranges in Python: `multi_index` includes both ends, whatever the type. */
+function pythonOf({ ranges }: GridQuery): string {
+  return ranges.map((span) => {
+    const unit = unitOf(span);
+    const shown = (end: number | bigint) => (unit === undefined ? String(end) : `np.datetime64(${BigInt(end)}, ${quote(NUMPY[unit] ?? unit)})`);
+    return span.lo === span.hi ? shown(span.lo) : `${shown(span.lo)}:${shown(span.hi)}`;
+  }).join(", ");
+}
+
+/** The names of numpy's units, where they are others. */
+const NUMPY: Readonly<Record<string, string>> = { year: "Y", month: "M", week: "W", day: "D", hr: "h", min: "m", sec: "s" };
+
+/** The unit of the dates of a dimension. `undefined` if it has none. */
+function unitOf({ type }: Span): string | undefined {
+  return /^datetime_(\w+)$/.exec(type)?.[1];
 }
 
 /** The same cells by command, from a mount, in JavaScript and in Python. */
 export function gridLines(query: GridQuery): Line[] {
   const { url, attribute, at } = query;
   const select = selectionOf(query);
-  const python = select.replaceAll(",", ", ");
   const file = nameOf(url);
   const time = at === undefined ? "" : ` --at ${at}`;
   return [
     { name: "Command line", code: `hyperslab export ${shell(url)} ${shell(`${file}.npy`)} --select ${shell(select)} --attrs ${shell(attribute)}${time}` },
     { name: "Mount", code: `np.load(${quote(`mnt/${at === undefined ? "" : `at/${at}/`}slices/${attribute}@${select}.npy`)})` },
     { name: "JavaScript", code: `const array = await open(${quote(url)}${at === undefined ? "" : `, { at: ${at} }`});\nconst { data, shape } = await get(array, ${quote(select)}, { attrs: ${quote(attribute)} });` },
-    { name: "Python", code: `with tiledb.open(${quote(url)}${at === undefined ? "" : `, timestamp=${at}`}) as array:\n    values = array[${python}][${quote(attribute)}]` },
+    { name: "Python", code: `with tiledb.open(${quote(url)}${at === undefined ? "" : `, timestamp=${at}`}) as array:\n    values = array.multi_index[${pythonOf(query)}][${quote(attribute)}]` },
   ];
 }
 

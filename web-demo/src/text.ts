@@ -42,6 +42,19 @@ function date(steps: bigint, unit: string): string {
   return `${ymd} ${fraction ? `${hms}.${fraction}` : hms.replace(/:00$/, "")}`;
 }
 
+/** The number of digits of a second, by the units that are parts of one. */
+const DIGITS: Readonly<Record<string, number>> = { ms: 3, us: 6, ns: 9, ps: 12, fs: 15, as: 18 };
+
+/** A date as selections and other programs read it: exact, with all digits of its unit. */
+export function isoDate(steps: bigint, unit: string): string {
+  const shown = date(steps, unit);
+  if (/^(year|month|week|day)$/.test(unit)) return shown;
+  const [ymd = "", clock = ""] = shown.split(" ");
+  const [hms = "", fraction = ""] = clock.split(".");
+  const digits = DIGITS[unit] ?? 0;
+  return `${ymd}T${hms.length === 5 ? `${hms}:00` : hms}${digits > 0 ? `.${fraction.padEnd(digits, "0")}` : ""}`;
+}
+
 function floor(a: bigint, b: bigint): bigint {
   return a / b - (a % b < 0n ? 1n : 0n);
 }

@@ -7,7 +7,7 @@ import type { Model } from "../kind";
 import type { Link } from "../link";
 import { absoluteOf, openArray, placeAt, type Opened } from "../opened";
 import { travelToLast } from "../session";
-import type { GridQuery } from "../takeaway";
+import type { GridQuery, Span } from "../takeaway";
 import { labelled, type LabelledAxis } from "./axes";
 import { drawable } from "./accepts";
 import { channelsOf, type DrawnChannel } from "./channels";
@@ -169,13 +169,14 @@ export class GridModel implements Model {
     if (!loaded || !array) return undefined;
     const { x, y } = this.camera.visible.peek();
     const { aspect } = loaded.placement;
-    const ranges = array.dims.map(({ name }): readonly [number, number] => {
+    const ranges = array.dims.map(({ name, type }): Span => {
       const axis = [loaded.x, loaded.y, ...loaded.others].find((candidate) => candidate?.axis.dimension === name);
-      if (!axis) return [0, 0];
+      if (!axis) return { type, lo: 0, hi: 0 };
       const [from, to] = axis === loaded.x ? x : axis === loaded.y ? [y[0] / aspect, y[1] / aspect] : [this.at.peek()[name] ?? 0, (this.at.peek()[name] ?? 0) + 0.5];
       const last = axis.length - 1;
       const [low, high] = [Math.floor(from), Math.ceil(to) - 1].map((position) => Math.max(0, Math.min(last, position))) as [number, number];
-      return [Number(axis.coordinate(low)), Number(axis.coordinate(high)) + (axis.axis.stride ?? 1) - 1];
+      const [lo, hi, more] = [axis.coordinate(low), axis.coordinate(high), (axis.axis.stride ?? 1) - 1];
+      return { type, lo, hi: typeof hi === "bigint" ? hi + BigInt(more) : hi + more };
     });
     return { url: absoluteOf(placeAt(this.opened.place, loaded.variable.path)), attribute: loaded.variable.attribute, ranges, at: this.opened.at };
   }
