@@ -8,7 +8,7 @@ import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { HYPERSLAB, isBlank, SITE_DIR, serve, settled, shot, visit } from "./page.mjs";
 
-const { create, open, put, writeManifest } = await import(pathToFileURL(resolve(SITE_DIR, "hyperslab/node.js")).href);
+const { create, createGroup, open, put, putMembers, writeManifest } = await import(pathToFileURL(resolve(SITE_DIR, "hyperslab/node.js")).href);
 const folder = mkdtempSync(join(tmpdir(), "viewer-"));
 let data;
 
@@ -247,6 +247,45 @@ test("nodata values are blank and not in the legend", async () => {
     assert.deepEqual(errors, []);
     await page.close();
   }
+});
+
+test("slices and coordinates of axes beyond 2^53 are exact", async () => {
+  const first = 2n ** 55n + 1n;
+  const dims = ["z", "y", "x"].map((name) => ({ name, type: "int64", domain: [first, first + 3n], tile: 2 }));
+  const array = await made("far", "dense", dims, [{ name: "v", type: "int32" }]);
+  await put(array, null, Int32Array.from({ length: 64 }, (_, i) => i), { at: 1000 });
+  await indexed("far");
+  const { page, errors } = await visit(link("far"));
+  await page.locator("#axes input").fill("3");
+  await settled(page);
+  assert.match(await page.textContent("#axes output"), /^36028797018963972$/);
+  assert.equal(await cursorText(page, 0.55, 0.55), "y 36028797018963971, x 36028797018963971: 58");
+  assert.deepEqual(errors, []);
+});
+
+test("the page says so if no cell in view has a value", async () => {
+  const array = await made("unwritten", "dense", square.map((d) => ({ ...d, domain: [1, 4], tile: 4 })), [{ name: "v", type: "float64" }]);
+  await put(array, null, new Float64Array(16).fill(NaN), { at: 1000 });
+  await indexed("unwritten");
+  const { page, errors } = await visit(link("unwritten"));
+  assert.match(await page.textContent("#bare"), /nothing to draw here/);
+  assert.ok(await page.locator("#bare").isVisible());
+  assert.deepEqual(errors, []);
+});
+
+test("members of groups in groups are shown", async () => {
+  const array = await made("outer/inner/rain", "dense", square.map((d) => ({ ...d, domain: [1, 4], tile: 4 })), [{ name: "v", type: "int32" }]);
+  await put(array, null, Int32Array.from({ length: 16 }, (_, i) => i), { at: 1000 });
+  await createGroup(path("outer/inner"));
+  await putMembers(path("outer/inner"), { rain: "rain" });
+  await createGroup(path("outer"));
+  await putMembers(path("outer"), { inner: "inner" });
+  const { page } = await visit(link("outer"));
+  await page.click("#members li button");
+  await page.waitForFunction(() => document.querySelector("#members li button")?.textContent.startsWith("rain"));
+  await page.click("#members li button");
+  await settled(page);
+  assert.match(await cursorText(page, 0.55, 0.55), /^y 3, x 3: 10$/);
 });
 
 test("invalid parts of a link are ignored", async () => {

@@ -32,6 +32,7 @@ test("the value under the cursor is shown", async () => {
   const box = await page.locator("#picture").boundingBox();
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
   assert.match(await page.textContent("#cursor"), /: [\d,]+$/);
+  assert.deepEqual([await page.textContent("#legend-lo"), await page.textContent("#legend-hi")], ["236", "1,076"], "the ends of all cells, not of a sample");
   assert.ok((await colours(page)) > 100);
   await page.selectOption("#colours", "magma");
   await settled(page);
@@ -112,6 +113,22 @@ test("a link entered in the address bar is followed", async () => {
   await settled(page);
   assert.ok((await colours(page)) > 100);
   assert.deepEqual(errors, []);
+});
+
+test("an answer that comes after another request is dropped", async () => {
+  const { page } = await visit();
+  await page.route(/elevation\//, async (route) => {
+    await new Promise((done) => setTimeout(done, 1000));
+    await route.continue();
+  });
+  const follow = (url) => page.evaluate((url) => { location.hash = `#url=${url}`; }, url);
+  await follow("data/elevation/elevation");
+  await follow("data/earthquakes/earthquakes");
+  await page.waitForFunction(() => document.getElementById("cursor")?.textContent.includes("points"));
+  // The elevation has come by then.
+  await page.waitForTimeout(6000);
+  assert.match(await page.textContent("#cursor"), /points in view/);
+  assert.match(page.url(), /earthquakes/);
 });
 
 test("a failed read is reported, and retried when its cells come back into view", async () => {
