@@ -1,7 +1,7 @@
 // The controls of a grid: which variable, which position on the axes that are not drawn, which colours.
 import { Select } from "../ui/Select";
 import { ChannelControls } from "./ChannelControls";
-import { COLORMAPS } from "./colors";
+import { COLORMAPS } from "../colors";
 import { gridFiles, gridLines, type File, type Line } from "../takeaway";
 import { TakeAway } from "../ui/TakeAway";
 import type { LabelledAxis } from "./axes";

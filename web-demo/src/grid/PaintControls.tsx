@@ -4,6 +4,7 @@ import { consolidate, vacuum } from "hyperslab";
 import { exportZip } from "hyperslab/zip";
 import { isCopy, makeCopy } from "../copies";
 import { addressOf } from "../opened";
+import { save } from "../save";
 import { messageOf, show, travelToLast } from "../session";
 import type { GridModel } from "./model";
 
@@ -43,10 +44,4 @@ export function PaintControls({ model }: { model: GridModel }) {
       {state.value ? <p role="status">{state.value}</p> : null}
     </fieldset>
   );
-}
-
-function save(file: Blob, name: string): void {
-  const address = URL.createObjectURL(file);
-  Object.assign(document.createElement("a"), { href: address, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }

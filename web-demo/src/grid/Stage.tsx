@@ -6,7 +6,7 @@ import { Legend } from "../ui/Legend";
 import { Message } from "../ui/Message";
 import { Status } from "../ui/Status";
 import { ZoomButtons } from "../ui/ZoomButtons";
-import { colorsOf } from "./colors";
+import { colorsOf } from "../colors";
 import { Graticule } from "./Graticule";
 import { cursorText, levelText } from "./cursor";
 import { layerOf } from "./layer";

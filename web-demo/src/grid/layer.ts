@@ -1,6 +1,6 @@
 // The deck.gl layer of a grid.
 import { ArrayLayer, type ChannelStyle } from "hyperslab/deck";
-import { colorsOf } from "./colors";
+import { colorsOf } from "../colors";
 import type { GridModel, Loaded } from "./model";
 
 /** Draws what a model says. Reads its signals. */

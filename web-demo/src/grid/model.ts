@@ -11,11 +11,11 @@ import type { GridQuery, Span } from "../takeaway";
 import { labelled, type LabelledAxis } from "./axes";
 import { drawable } from "./accepts";
 import { channelsOf, type DrawnChannel } from "./channels";
-import { isColormap } from "./colors";
+import { isColormap } from "../colors";
 import { writeStroke, type Stroke } from "./paint";
 import { placeOf, type Placement } from "./place";
 import { PROFILE_MAX, readProfile, type Profile } from "./profile";
-import { summarize, type Summary } from "./statistics";
+import { summarize, type Summary } from "../statistics";
 import { meaningOf, type Meaning } from "./values";
 
 /** A variable with what is needed to draw it. */

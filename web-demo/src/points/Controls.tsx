@@ -1,6 +1,6 @@
 // The controls of points: their colours, and which are shown.
 import { Select } from "../ui/Select";
-import { COLORMAPS } from "../grid/colors";
+import { COLORMAPS } from "../colors";
 import { FilterBox } from "../ui/FilterBox";
 import { pointsLines } from "../takeaway";
 import { TakeAway } from "../ui/TakeAway";

@@ -2,7 +2,7 @@
 import type { Layer } from "@deck.gl/core";
 import { QueryLayer } from "hyperslab/deck";
 import { useMemo } from "preact/hooks";
-import { colorsOf } from "../grid/colors";
+import { colorsOf } from "../colors";
 import * as text from "../text";
 import { DeckCanvas } from "../ui/DeckCanvas";
 import { Legend } from "../ui/Legend";

@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { ArrayLayer } from "hyperslab/deck";
 import { levels, type PyramidLevel } from "hyperslab";
 import { useEffect } from "preact/hooks";
-import { colorsOf } from "../grid/colors";
+import { colorsOf } from "../colors";
 import { openPlace } from "../opened";
 import { catalog } from "../session";
 import { isGeographic, type PointsModel } from "./model";

@@ -8,8 +8,8 @@ import type { Link } from "../link";
 import { absoluteOf, arrayOf, type Opened } from "../opened";
 import { fieldsOf, type Field } from "../table/field";
 import type { PointsQuery } from "../takeaway";
-import { isColormap } from "../grid/colors";
-import { summarize, type Summary } from "../grid/statistics";
+import { isColormap } from "../colors";
+import { summarize, type Summary } from "../statistics";
 import * as text from "../text";
 import { plotted } from "./accepts";
 

@@ -1,5 +1,6 @@
 // Copies and exports rows: those that are selected, or else all that are shown.
 import { query } from "hyperslab";
+import { save } from "../save";
 import { exportedText, line } from "./cells";
 import { runsOf } from "./keyed";
 import { countOf, type Range } from "./selection";
@@ -77,15 +78,6 @@ async function* lines(state: TableState, ranges: readonly Range[], separator: ",
       yield text;
     }
   }
-}
-
-/** Offers a file for download. */
-function save(blob: Blob, name: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
 /** Pages that were loaded without encryption have no clipboard; the old command works there. */

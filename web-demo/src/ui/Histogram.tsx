@@ -1,6 +1,6 @@
 // How often which values were drawn, and the two values between which colours run.
 import { useSignal } from "@preact/signals";
-import type { Summary } from "../grid/statistics";
+import type { Summary } from "../statistics";
 import * as text from "../text";
 
 interface Props {

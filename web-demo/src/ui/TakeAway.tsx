@@ -1,5 +1,6 @@
 // What a user takes away: the lines of code that read the same cells, and a link to what is shown.
 import { useSignal } from "@preact/signals";
+import { save } from "../save";
 import { messageOf } from "../session";
 import type { File, Line } from "../takeaway";
 
@@ -12,12 +13,10 @@ interface Props {
 
 export function TakeAway({ lines, files }: Props) {
   const problem = useSignal<string | undefined>(undefined);
-  const save = async (file: File) => {
+  const take = async (file: File) => {
     problem.value = undefined;
     try {
-      const address = URL.createObjectURL(new Blob([await file.read()]));
-      Object.assign(document.createElement("a"), { href: address, download: file.name }).click();
-      setTimeout(() => URL.revokeObjectURL(address), 60_000);
+      save(new Blob([await file.read()]), file.name);
     } catch (error) {
       problem.value = messageOf(error);
     }
@@ -32,7 +31,7 @@ export function TakeAway({ lines, files }: Props) {
   return (
     <details id="take-away" open={open.value} onToggle={(event) => { open.value = event.currentTarget.open; }}>
       <summary>Code for these cells</summary>
-      {open.value && files ? <div class="row">{files().map((file) => <button key={file.name} type="button" class="plain" title={file.name} onClick={() => void save(file)}>Save {file.label}</button>)}</div> : null}
+      {open.value && files ? <div class="row">{files().map((file) => <button key={file.name} type="button" class="plain" title={file.name} onClick={() => void take(file)}>Save {file.label}</button>)}</div> : null}
       {problem.value === undefined ? null : <p role="alert">{problem.value}</p>}
       {all.map(({ name, code }) => (
         <div key={name} class="code">
