@@ -82,6 +82,47 @@ with tiledb.open(sys.argv[2]) as now, tiledb.open(sys.argv[2], timestamp=1500) a
   assert.deepEqual(errors, []);
 });
 
+test("a stroke keeps the cells of the one before it, which is still being shown", async () => {
+  const { page } = await visit(`#url=${encodeURIComponent(`${data}grid`)}`);
+  await page.click("#edit button");
+  await page.waitForFunction(() => location.hash.includes("opfs"));
+  await settled(page);
+  await page.check("#paint");
+  await page.fill("#paint-value", "-7");
+  await page.mouse.click(...await pixel(page, 4, 4));
+  await page.fill("#paint-value", "-8");
+  await page.mouse.move(...await pixel(page, 3, 3));
+  await page.mouse.down();
+  await page.mouse.move(...await pixel(page, 6, 3));
+  await page.mouse.move(...await pixel(page, 6, 6));
+  await page.mouse.up();
+  await settled(page);
+  assert.match(await under(page, 4, 4), /: -7$/);
+  assert.match(await under(page, 6, 5), /: -8$/);
+});
+
+test("values of 64 bits are painted exactly", async () => {
+  const dims = ["y", "x"].map((name) => ({ name, type: "int32", domain: [0, 9], tile: 5 }));
+  const array = await create(join(folder, "long"), { type: "dense", dims, attrs: [{ name: "v", type: "uint64" }] }, { at: 1 });
+  await put(array, null, new BigUint64Array(100), { at: 1000 });
+  await writeManifest(array);
+  const { page } = await visit(`#url=${encodeURIComponent(`${data}long`)}`);
+  await page.click("#edit button");
+  await page.waitForFunction(() => location.hash.includes("opfs"));
+  await settled(page);
+  await page.check("#paint");
+  await page.fill("#paint-value", "9007199254740993");
+  await page.mouse.click(...await pixel(page, 2, 3));
+  await settled(page);
+  assert.match(await under(page, 2, 3), /: 9,007,199,254,740,993$/);
+  for (const [entered, why] of [["-1", /-1 does not fit into uint64/], ["", /'' is not a number/]]) {
+    await page.fill("#paint-value", entered);
+    await page.mouse.click(...await pixel(page, 5, 5));
+    await page.waitForFunction((why) => new RegExp(why).test(document.getElementById("message").textContent), why.source);
+    assert.match(await under(page, 5, 5), /: 0$/);
+  }
+});
+
 test("a value that the attribute cannot hold is refused", async () => {
   const { page } = await visit(`#url=${encodeURIComponent(`${data}grid`)}`);
   await page.click("#edit button");

@@ -26,6 +26,7 @@ export async function storeOfCopy(url: string): Promise<Store> {
 
 /** Copies what is open, and returns the place of the copy. */
 export async function makeCopy({ store, place }: Opened, onProgress: (text: string) => void): Promise<Place> {
+  return navigator.locks.request("hyperslab copies", async () => {
   const base = addressOf(place).split(/[/:]/).filter(Boolean).at(-1)?.replace(/[^\p{L}\p{N}._-]/gu, "_") ?? "array";
   const taken = await names();
   let name = base;
@@ -39,6 +40,7 @@ export async function makeCopy({ store, place }: Opened, onProgress: (text: stri
   }
   await listCopies();
   return { url: `${SCHEME}${name}`, path: place.path };
+  });
 }
 
 /** The addresses of all copies on this device. */
@@ -56,14 +58,14 @@ export async function removeCopy(url: string): Promise<void> {
   await listCopies();
 }
 
-/** The names of the copies. None in browsers that have no such storage. */
+/** The names of the copies. */
 async function names(): Promise<string[]> {
-  try {
-    const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle(FOLDER);
-    const found: string[] = [];
-    for await (const name of (folder as unknown as { keys(): AsyncIterable<string> }).keys()) found.push(name);
-    return found.sort();
-  } catch {
-    return [];
-  }
+  const root = await navigator.storage.getDirectory();
+  const folder = await root.getDirectoryHandle(FOLDER).catch((error: unknown) => {
+    if (error instanceof DOMException && error.name === "NotFoundError") return undefined;
+    throw error;
+  });
+  const found: string[] = [];
+  if (folder) for await (const name of (folder as unknown as { keys(): AsyncIterable<string> }).keys()) found.push(name);
+  return found.sort();
 }

@@ -8,7 +8,8 @@ import { App } from "./ui/App";
 async function start(): Promise<void> {
   render(<App />, document.body);
   keepLink();
-  void listCopies();
+  // Pages without such storage have no copies.
+  void listCopies().catch(() => undefined);
   catalog.value = await readCatalog();
   onhashchange = () => void follow();
   // The user may have entered a URL meanwhile.

@@ -19,7 +19,10 @@ export interface GridQuery {
 /** What is shown of a sparse array. */
 export interface PointsQuery {
   readonly url: string;
-  readonly ranges: Readonly<Record<string, readonly [number | bigint, number | bigint]>>;
+  /** The range of each dimension that is drawn, with its name. */
+  readonly ranges: readonly (Span & { readonly name: string })[];
+  /** The names of all dimensions, in order. */
+  readonly dims: readonly string[];
   readonly where: string;
   readonly at: number | undefined;
 }
@@ -39,28 +42,39 @@ export function gridFiles(query: GridQuery, array: TileArray): File[] {
   const select = selectionOf(query);
   const name = [nameOf(url), attribute, select.replaceAll(":", "-").replaceAll(",", "_"), ...(at === undefined ? [] : [`at-${at}`])].filter(Boolean).join(".");
   return Object.entries(FORMATS).map(([ending, label]) => ({
-    name: `${name}.${ending}`, label, read: async () => (await mount(array).readFile(`slices/${encodeURIComponent(attribute)}@${select}.${ending}`)) as Uint8Array<ArrayBuffer>,
+    name: `${name}.${ending}`, label, read: async () => (await mount(array).readFile(`slices/${encodeURIComponent(attribute || UNNAMED)}@${select}.${ending}`)) as Uint8Array<ArrayBuffer>,
   }));
 }
 
+/** What an attribute without a name is called. */
+const UNNAMED = "data";
+
 /** The selection of all dimensions, as command line, mount and JavaScript write it. */
 function selectionOf({ ranges }: GridQuery): string {
-  return ranges.map((span) => {
-    const { lo, hi } = span;
-    const unit = unitOf(span);
-    // Ranges of dates include both ends, and those of numbers only the first.
-    if (unit !== undefined) return lo === hi ? text.isoDate(BigInt(lo), unit) : `${text.isoDate(BigInt(lo), unit)}:${text.isoDate(BigInt(hi), unit)}`;
-    return lo === hi ? String(lo) : `${lo}:${typeof hi === "bigint" ? hi + 1n : hi + 1}`;
-  }).join(",");
+  return ranges.map((span) => (span.lo === span.hi ? end(span, span.lo) : rangeOf(span))).join(",");
+}
+
+/** A range of one dimension. Those of dates and of fractions include both ends, and those of integers only the first. */
+function rangeOf(span: Span): string {
+  const { type, lo, hi } = span;
+  if (unitOf(span) !== undefined || type.startsWith("float")) return `${end(span, lo)}:${end(span, hi)}`;
+  return `${lo}:${typeof hi === "bigint" ? hi + 1n : hi + 1}`;
+}
+
+/** A coordinate: dates as such. */
+function end(span: Span, coordinate: number | bigint): string {
+  const unit = unitOf(span);
+  return unit === undefined ? String(coordinate) : text.isoDate(BigInt(coordinate), unit);
 }
 
 /** The ranges in Python: `multi_index` includes both ends, whatever the type. */
 function pythonOf({ ranges }: GridQuery): string {
-  return ranges.map((span) => {
-    const unit = unitOf(span);
-    const shown = (end: number | bigint) => (unit === undefined ? String(end) : `np.datetime64(${BigInt(end)}, ${quote(NUMPY[unit] ?? unit)})`);
-    return span.lo === span.hi ? shown(span.lo) : `${shown(span.lo)}:${shown(span.hi)}`;
-  }).join(", ");
+  return ranges.map((span) => (span.lo === span.hi ? pythonEnd(span, span.lo) : `${pythonEnd(span, span.lo)}:${pythonEnd(span, span.hi)}`)).join(", ");
+}
+
+function pythonEnd(span: Span, coordinate: number | bigint): string {
+  const unit = unitOf(span);
+  return unit === undefined ? String(coordinate) : `np.datetime64(${BigInt(coordinate)}, ${quote(NUMPY[unit] ?? unit)})`;
 }
 
 /** The names of numpy's units, where they are others. */
@@ -78,24 +92,26 @@ export function gridLines(query: GridQuery): Line[] {
   const file = nameOf(url);
   const time = at === undefined ? "" : ` --at ${at}`;
   return [
-    { name: "Command line", code: `hyperslab export ${shell(url)} ${shell(`${file}.npy`)} --select ${shell(select)} --attrs ${shell(attribute)}${time}` },
-    { name: "Mount", code: `np.load(${quote(`mnt/${at === undefined ? "" : `at/${at}/`}slices/${attribute}@${select}.npy`)})` },
+    { name: "Command line", code: `hyperslab export ${shell(url)} ${shell(`${file}.npy`)} --select ${shell(select)} --attrs ${shell(attribute || UNNAMED)}${time}` },
+    { name: "Mount", code: `np.load(${quote(`mnt/${at === undefined ? "" : `at/${at}/`}slices/${attribute || UNNAMED}@${select}.npy`)})` },
     { name: "JavaScript", code: `const array = await open(${quote(url)}${at === undefined ? "" : `, { at: ${at} }`});\nconst { data, shape } = await get(array, ${quote(select)}, { attrs: ${quote(attribute)} });` },
     { name: "Python", code: `with tiledb.open(${quote(url)}${at === undefined ? "" : `, timestamp=${at}`}) as array:\n    values = array.multi_index[${pythonOf(query)}][${quote(attribute)}]` },
   ];
 }
 
 /** The same points by command, in JavaScript and in Python. */
-export function pointsLines({ url, ranges, where, at }: PointsQuery): Line[] {
-  const named = Object.entries(ranges);
-  const select = named.map(([name, [lo, hi]]) => `${name}=${lo}:${hi}`).join(",");
-  const object = named.map(([name, range]) => `${quote(name)}: [${range.map((end) => (typeof end === "bigint" ? `${end}n` : String(end))).join(", ")}]`).join(", ");
+export function pointsLines({ url, ranges, dims, where, at }: PointsQuery): Line[] {
+  const select = ranges.map((span) => `${span.name}=${rangeOf(span)}`).join(",");
+  const object = ranges.map(({ name, lo, hi }) => `${quote(name)}: [${[lo, hi].map((end) => (typeof end === "bigint" ? `${end}n` : String(end))).join(", ")}]`).join(", ");
   const time = at === undefined ? "" : ` --at ${at}`;
-  const python = named.map(([name, [lo, hi]]) => `${quote(name)}: (${lo}, ${hi})`).join(", ");
+  const python = dims.map((dim) => {
+    const span = ranges.find(({ name }) => name === dim);
+    return span ? `${pythonEnd(span, span.lo)}:${pythonEnd(span, span.hi)}` : ":";
+  }).join(", ");
   return [
     { name: "Command line", code: `hyperslab export ${shell(url)} ${shell(`${nameOf(url)}.csv`)} --select ${shell(select)}${where ? ` --where ${shell(where)}` : ""}${time}` },
     { name: "JavaScript", code: `const array = await open(${quote(url)}${at === undefined ? "" : `, { at: ${at} }`});\nconst { columns } = await query(array, { ranges: { ${object} }${where ? `, where: ${quote(where)}` : ""} }).columns();` },
-    { name: "Python", code: `ranges = {${python}}\nwith tiledb.open(${quote(url)}${at === undefined ? "" : `, timestamp=${at}`}) as array:\n    order = [slice(*ranges[d.name]) if d.name in ranges else slice(None) for d in array.domain]\n    frame = array${where ? `.query(cond=${quote(where)})` : ""}.df[tuple(order)]` },
+    { name: "Python", code: `with tiledb.open(${quote(url)}${at === undefined ? "" : `, timestamp=${at}`}) as array:\n    columns = array${where ? `.query(cond=${quote(where)})` : ""}.multi_index[${python}]` },
   ];
 }
 

@@ -106,9 +106,9 @@ function overviewsOf([finest, ...overviews]: PyramidLevel[], axes: readonly Axis
   return [finest, ...upToDate.map((level) => ({ ...level, start: level.factors.map((factor, axis) => low(level.array, axis) * factor - first(axis)) }))];
 }
 
-/** Leaves out a level that cannot be opened, unless the caller has aborted. */
+/** Leaves out a level that is not there or damaged. If the store failed or the caller has aborted, it may be there. */
 function lost(error: unknown, signal: AbortSignal | undefined): undefined {
-  if (signal?.aborted) throw error;
+  if (signal?.aborted || (error instanceof HyperslabError && error.code === "Io")) throw error;
 }
 
 /** Where a source is, and how it is opened. */

@@ -10,14 +10,19 @@ import type { GridModel } from "./model";
 
 export function PaintControls({ model }: { model: GridModel }) {
   const state = useSignal<string | undefined>(undefined);
+  const isRunning = useSignal(false);
   const { opened, brush } = model;
   const run = (what: string, work: () => Promise<unknown>) => async () => {
+    if (isRunning.peek()) return;
+    isRunning.value = true;
     state.value = what;
     try {
       await work();
       state.value = undefined;
     } catch (error) {
       state.value = messageOf(error);
+    } finally {
+      isRunning.value = false;
     }
   };
   if (!isCopy(opened.place.url)) {
@@ -28,10 +33,11 @@ export function PaintControls({ model }: { model: GridModel }) {
   return (
     <fieldset id="edit">
       <legend>Edit</legend>
-      <label class="check"><input id="paint" type="checkbox" checked={brush.value.isOn} disabled={opened.at !== undefined} onChange={(event) => { brush.value = { ...brush.value, isOn: event.currentTarget.checked }; }} /> Paint by dragging</label>
+      <label class="check"><input id="paint" type="checkbox" checked={brush.value.isOn} disabled={opened.at !== undefined || model.blended.value.length > 0} onChange={(event) => { brush.value = { ...brush.value, isOn: event.currentTarget.checked }; }} /> Paint by dragging</label>
       {opened.at === undefined ? null : <p class="note">Move the time slider to its end to paint.</p>}
+      {model.blended.value.length > 0 ? <p class="note">Draw one channel alone to paint it.</p> : null}
       <div class="row">
-        <label>Value <input id="paint-value" type="text" inputMode="decimal" value={String(brush.value.value)} onChange={(event) => { const value = Number(event.currentTarget.value); if (Number.isFinite(value)) brush.value = { ...brush.value, value }; }} /></label>
+        <label>Value <input id="paint-value" type="text" inputMode="decimal" value={brush.value.value} onInput={(event) => { brush.value = { ...brush.value, value: event.currentTarget.value }; }} /></label>
         <label>Brush <input id="paint-size" type="number" min="1" max="200" value={String(brush.value.size)} onChange={(event) => { brush.value = { ...brush.value, size: Math.max(1, Math.min(200, Math.round(Number(event.currentTarget.value)) || 1)) }; }} /></label>
       </div>
       <p class="note">Each stroke is one write. To see the cells before it, move the time slider back.</p>

@@ -9,7 +9,7 @@ export function StrokeLayer({ model }: { model: GridModel }) {
   const path = useSignal("");
   const loaded = model.loaded.value;
   const { camera, brush } = model;
-  if (!loaded || !brush.value.isOn || model.opened.at !== undefined) return null;
+  if (!loaded || !brush.value.isOn || model.blended.value.length > 0 || model.opened.at !== undefined) return null;
   const { width, height } = camera.size.value;
   const { aspect } = loaded.placement;
   const at = (event: PointerEvent): [number, number] => {

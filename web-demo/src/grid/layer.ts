@@ -24,6 +24,7 @@ export function layerOf(model: GridModel, loaded: Loaded): ArrayLayer {
     colormap: colorsOf(model.colormap.value),
     scale: model.log.value ? "log" : "linear",
     missing: meaning.missing,
+    ...(meaning.valid ? { valid: meaning.valid } : {}),
     ...(channels.length > 0 ? { channels } : {}),
     place: [1, 0, 0, 0, loaded.placement.aspect, 0],
     ...(packed ? { decode: { scale: meaning.scale, offset: meaning.offset } } : {}),

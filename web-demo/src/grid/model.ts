@@ -12,7 +12,7 @@ import { labelled, type LabelledAxis } from "./axes";
 import { drawable } from "./accepts";
 import { channelsOf, type DrawnChannel } from "./channels";
 import { isColormap } from "../colors";
-import { writeStroke, type Stroke } from "./paint";
+import { lastOf, writeStroke, type Stroke } from "./paint";
 import { placeOf, type Placement } from "./place";
 import { PROFILE_MAX, readProfile, type Profile } from "./profile";
 import { summarize, type Summary } from "../statistics";
@@ -68,7 +68,7 @@ export class GridModel implements Model {
   readonly view = signal<DrawnView | undefined>(undefined);
   readonly pointer = signal<readonly [number, number] | undefined>(undefined);
   /** What dragging paints, if it does. */
-  readonly brush = signal({ isOn: false, value: 0, size: 1 });
+  readonly brush = signal({ isOn: false, value: "0", size: 1 });
   /** Values along an axis at the cell that was clicked last. */
   readonly profile = signal<Profile | undefined>(undefined);
   readonly failure = signal<string | undefined>(undefined);
@@ -77,6 +77,10 @@ export class GridModel implements Model {
   private readonly loading = signal(0);
   readonly busy = computed(() => this.loading.value + this.reading.value);
   readonly range = computed(() => this.chosenRange.value ?? this.seenRange.value);
+  /** Whether nothing was loaded yet, also at another time: what the link says holds then. */
+  private isNew = true;
+  /** Aborts the read of the last profile. */
+  private charting = new AbortController();
   private readonly abort = new AbortController();
 
   constructor(readonly opened: Opened, private readonly start: Link, before: GridModel | undefined) {
@@ -92,6 +96,11 @@ export class GridModel implements Model {
       this.at.value = before.at.peek();
       this.brush.value = before.brush.peek();
       this.seenRange.value = before.seenRange.peek();
+      this.chosenRange.value = before.chosenRange.peek();
+      this.log.value = before.log.peek();
+      this.channels.value = before.channels.peek();
+      this.isBlended.value = before.isBlended.peek();
+      this.isNew = before.isNew;
       this.pointer.value = before.pointer.peek();
     }
     void this.load(before);
@@ -109,6 +118,8 @@ export class GridModel implements Model {
 
   /** Moves to a position on an axis that is not drawn. */
   move({ axis: { dimension }, length }: LabelledAxis, position: number): void {
+    // The values along an axis are those at the positions of the others.
+    if (this.profile.peek()?.axis.axis.dimension !== dimension) this.profile.value = undefined;
     this.at.value = { ...this.at.peek(), [dimension]: Math.max(0, Math.min(length - 1, Math.round(position))) };
   }
 
@@ -120,12 +131,14 @@ export class GridModel implements Model {
     const [x, y] = this.camera.toWorld(...pixel);
     const [column, row] = [Math.floor(x), Math.floor(y / loaded.placement.aspect)];
     if (column < 0 || row < 0 || column >= loaded.x.length || row >= (loaded.y?.length ?? 1)) return;
+    this.charting.abort();
+    const { signal } = (this.charting = new AbortController());
     this.loading.value += 1;
     try {
-      const profile = await readProfile(loaded, axis, [column, row], this.at.peek(), this.abort.signal);
-      if (this.loaded.peek() === loaded) this.profile.value = profile;
+      const profile = await readProfile(loaded, axis, [column, row], this.at.peek(), signal);
+      if (this.loaded.peek() === loaded && !signal.aborted) this.profile.value = profile;
     } catch (error) {
-      if (!this.abort.signal.aborted) this.failure.value = error instanceof Error ? error.message : String(error);
+      if (!signal.aborted) this.failure.value = error instanceof Error ? error.message : String(error);
     } finally {
       this.loading.value -= 1;
     }
@@ -137,7 +150,8 @@ export class GridModel implements Model {
     if (!loaded) return;
     this.loading.value += 1;
     try {
-      await writeStroke(loaded, stroke, this.brush.peek().value, this.at.peek());
+      const openNewest = async () => openArray({ ...this.opened, at: undefined }, loaded.variable.path);
+      await writeStroke(loaded, stroke, this.brush.peek().value, this.at.peek(), openNewest);
       await travelToLast();
     } catch (error) {
       this.failure.value = error instanceof Error ? error.message : String(error);
@@ -175,8 +189,7 @@ export class GridModel implements Model {
       const [from, to] = axis === loaded.x ? x : axis === loaded.y ? [y[0] / aspect, y[1] / aspect] : [this.at.peek()[name] ?? 0, (this.at.peek()[name] ?? 0) + 0.5];
       const last = axis.length - 1;
       const [low, high] = [Math.floor(from), Math.ceil(to) - 1].map((position) => Math.max(0, Math.min(last, position))) as [number, number];
-      const [lo, hi, more] = [axis.coordinate(low), axis.coordinate(high), (axis.axis.stride ?? 1) - 1];
-      return { type, lo, hi: typeof hi === "bigint" ? hi + BigInt(more) : hi + more };
+      return { type, lo: axis.coordinate(low), hi: lastOf(axis, high) };
     });
     return { url: absoluteOf(placeAt(this.opened.place, loaded.variable.path)), attribute: loaded.variable.attribute, ranges, at: this.opened.at };
   }
@@ -189,6 +202,7 @@ export class GridModel implements Model {
   }
 
   stop(): void {
+    this.charting.abort();
     this.abort.abort();
   }
 
@@ -231,12 +245,17 @@ export class GridModel implements Model {
     if (isFirst) {
       this.camera.fit(worldOf(loaded));
       if (before) this.camera.follow(before.camera);
-      else this.camera.followLink(this.start);
-      this.chosenRange.value = rangeOf(this.start["range"]);
-      this.log.value = this.start["scale"] === "log";
+      if (this.isNew) {
+        this.camera.followLink(this.start);
+        this.chosenRange.value = rangeOf(this.start["range"]);
+        this.log.value = this.start["scale"] === "log";
+      }
     } else if (JSON.stringify(worldOf(loaded)) !== JSON.stringify(this.camera.world.peek())) this.camera.fit(worldOf(loaded));
-    this.channels.value = before && before !== this ? before.channels.peek() : loaded.channels;
-    this.isBlended.value = before && before !== this ? before.isBlended.peek() : loaded.channels.length > 0 && this.start["blend"] !== "off";
+    if (this.isNew || before === this) {
+      this.channels.value = loaded.channels;
+      this.isBlended.value = loaded.channels.length > 0 && this.start["blend"] !== "off";
+    }
+    this.isNew = false;
     this.profile.value = undefined;
     this.loaded.value = loaded;
   }

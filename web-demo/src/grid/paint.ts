@@ -1,5 +1,5 @@
 // Painting cells: the cells that a stroke covers, and the write of them as one fragment.
-import { get, put, type AxisSelection, type Chunk } from "hyperslab";
+import { get, put, type AxisSelection, type Chunk, type TileArray } from "hyperslab";
 import type { LabelledAxis } from "./axes";
 import type { Loaded } from "./model";
 
@@ -44,17 +44,27 @@ export class Stroke {
   }
 }
 
+/** The strokes that are being written, one after the other: each must see the cells of those before it. */
+let queue: Promise<unknown> = Promise.resolve();
+
 /**
- * Writes a value into the covered cells, as one fragment. The cells between them keep their values, and all cells those of
- * the other attributes: a dense write fills a box of all attributes.
+ * Writes an entered value into the covered cells, as one fragment, after the strokes before it. The cells between them
+ * keep their values, and all cells those of the other attributes: a dense write fills a box of all attributes.
  */
-export async function writeStroke(loaded: Loaded, stroke: Stroke, value: number, at: Readonly<Record<string, number>>): Promise<void> {
-  const { levels, variable, x, y, others, meaning } = loaded;
-  const [array, box] = [levels[0]?.array, stroke.around];
-  if (!array || !box) return;
+export async function writeStroke(loaded: Loaded, stroke: Stroke, entered: string, at: Readonly<Record<string, number>>, openNewest: () => Promise<TileArray>): Promise<void> {
+  const stored = storedValue(entered, loaded.meaning);
+  const written = queue.catch(() => undefined).then(async () => write(await openNewest(), loaded, stroke, stored, at));
+  queue = written;
+  return written;
+}
+
+async function write(array: TileArray, loaded: Loaded, stroke: Stroke, stored: number | bigint, at: Readonly<Record<string, number>>): Promise<void> {
+  const { variable, x, y, others } = loaded;
+  const box = stroke.around;
+  if (!box) return;
   const [width, height] = [box.c1 - box.c0 + 1, box.r1 - box.r0 + 1];
   if (width * height > STROKE_MAX) throw new Error(`The box around this stroke has ${width * height} cells; at most ${STROKE_MAX} are written at once. Paint in shorter strokes.`);
-  const range = (axis: LabelledAxis, from: number, to: number) => [axis.coordinate(from), axis.coordinate(to)] as AxisSelection;
+  const range = (axis: LabelledAxis, from: number, to: number) => [axis.coordinate(from), lastOf(axis, to)] as AxisSelection;
   const selected = [x, ...(y ? [y] : []), ...others].map((axis): [string, AxisSelection] => {
     const position = at[axis.axis.dimension] ?? 0;
     return [axis.axis.dimension, axis === x ? range(axis, box.c0, box.c1) : axis === y ? range(axis, box.r0, box.r1) : range(axis, position, position)];
@@ -64,24 +74,32 @@ export async function writeStroke(loaded: Loaded, stroke: Stroke, value: number,
   const painted = cells[variable.attribute];
   if (!painted) return;
   const strideOf = (axis: LabelledAxis | undefined) => painted.stride[array.dims.findIndex(({ name }) => name === axis?.axis.dimension)] ?? 0;
-  const stored = storedValue(value, meaning);
   for (const [column, row] of stroke.covered()) {
-    const index = (column - box.c0) * strideOf(x) + (row - box.r0) * strideOf(y);
+    const index = (column - box.c0) * (x.axis.stride ?? 1) * strideOf(x) + (row - box.r0) * (y?.axis.stride ?? 1) * strideOf(y);
     (painted.data as { [index: number]: number | bigint })[index] = stored;
     if (painted.validity) painted.validity[index] = 1;
   }
   await put(array, selection, cells);
 }
 
-/** The value that a cell stores: packed, and of the attribute's type. */
-export function storedValue(value: number, { datatype, scale, offset }: Loaded["meaning"]): number | bigint {
+/** The last coordinate of a position: the samples of a pixel may follow each other. */
+export function lastOf({ axis: { stride = 1 }, coordinate }: LabelledAxis, position: number): number | bigint {
+  const first = coordinate(position);
+  return typeof first === "bigint" ? first + BigInt(stride - 1) : first + stride - 1;
+}
+
+/** The value that a cell stores: packed, and of the attribute's type. Fails if it does not fit. */
+export function storedValue(entered: string, { datatype, scale, offset }: Loaded["meaning"]): number | bigint {
+  const value = entered.trim() === "" ? NaN : Number(entered);
+  if (Number.isNaN(value)) throw new Error(`'${entered}' is not a number. Enter the value to paint.`);
   const packed = (value - offset) / scale;
   if (datatype.startsWith("float")) return packed;
   if (datatype === "bool") return packed === 0 ? 0 : 1;
-  const rounded = Math.round(packed);
-  if (/64$|^(date)?time_/.test(datatype)) return BigInt(rounded);
-  const [, sign = "", bits = "32"] = /^(u?)int(\d+)$/.exec(datatype) ?? [];
-  const [lo, hi] = sign ? [0, 2 ** Number(bits) - 1] : [-(2 ** (Number(bits) - 1)), 2 ** (Number(bits) - 1) - 1];
-  if (rounded < lo || rounded > hi) throw new Error(`${value} does not fit into ${datatype}, which holds ${lo * scale + offset} to ${hi * scale + offset}. Enter another value to paint.`);
-  return rounded;
+  const [, sign = "", bits = "64"] = /^(u?)int(\d+)$/.exec(datatype) ?? [];
+  const [lo, hi] = sign ? [0n, 2n ** BigInt(bits) - 1n] : [-(2n ** (BigInt(bits) - 1n)), 2n ** (BigInt(bits) - 1n) - 1n];
+  const isExact = scale === 1 && offset === 0 && /^[+-]?\d+$/.test(entered.trim());
+  const rounded = isExact ? BigInt(entered.trim().replace(/^\+/, "")) : Number.isFinite(packed) ? BigInt(Math.round(packed)) : hi + 1n;
+  const unpacked = (end: bigint) => (scale === 1 && offset === 0 ? String(end) : String(Number(end) * scale + offset));
+  if (rounded < lo || rounded > hi) throw new Error(`${entered} does not fit into ${datatype}, which holds ${unpacked(lo)} to ${unpacked(hi)}. Enter another value to paint.`);
+  return bits === "64" ? rounded : Number(rounded);
 }

@@ -30,7 +30,7 @@ export async function readProfile(loaded: Loaded, axis: LabelledAxis, cell: read
   const stored = data as ArrayLike<number | bigint>;
   const values = Float64Array.from({ length: axis.length }, (_, i) => {
     const value = stored[i];
-    return value === undefined || validity?.[i] === 0 || meaning.missing.includes(value) ? NaN : Number(value) * meaning.scale + meaning.offset;
+    return value === undefined || validity?.[i] === 0 || meaning.missing.includes(value) || (meaning.valid && (value < meaning.valid[0] || value > meaning.valid[1])) ? NaN : Number(value) * meaning.scale + meaning.offset;
   });
   return { axis, values, place: [...(y ? [`${y.axis.name} ${y.text(row)}`] : []), `${x.axis.name} ${x.text(column)}`].join(", ") };
 }

@@ -11,6 +11,8 @@ export interface Meaning {
   readonly missing: Missing;
   /** The fill value of the attribute, which cells have that nobody wrote. `undefined` if it is an ordinary value. */
   readonly fill: number | bigint | undefined;
+  /** The ends of valid stored values; others mean "no data". */
+  readonly valid: readonly [number | bigint, number | bigint] | undefined;
   readonly scale: number;
   readonly offset: number;
   readonly unit: string;
@@ -23,7 +25,9 @@ export async function meaningOf(variable: Variable, array: TileArray): Promise<M
   const { datatype, packing, missing, unit = "", attribute, flags = [] } = variable;
   const fill = fillOf(array, attribute);
   const listed = (missing?.values ?? []).map((value) => stored(value, datatype)).filter((value) => value !== undefined);
-  const base = { datatype, missing: [...(fill === undefined ? [] : [fill]), ...listed], fill, scale: packing?.scale ?? 1, offset: packing?.offset ?? 0, unit };
+  const [low, high] = [missing?.valid_min, missing?.valid_max].map((end) => stored(end, datatype));
+  const valid = low === undefined && high === undefined ? undefined : [low ?? -Infinity, high ?? Infinity] as const;
+  const base = { datatype, valid, missing: [...(fill === undefined ? [] : [fill]), ...listed], fill, scale: packing?.scale ?? 1, offset: packing?.offset ?? 0, unit };
   const enumeration = array.attrs.find(({ name }) => name === attribute)?.enumeration;
   if (enumeration !== undefined) {
     const labels = await array.enumeration(attribute);

@@ -7,7 +7,7 @@ import type { Model } from "../kind";
 import type { Link } from "../link";
 import { absoluteOf, arrayOf, type Opened } from "../opened";
 import { fieldsOf, type Field } from "../table/field";
-import type { PointsQuery } from "../takeaway";
+import type { PointsQuery, Span } from "../takeaway";
 import { isColormap } from "../colors";
 import { summarize, type Summary } from "../statistics";
 import * as text from "../text";
@@ -64,7 +64,7 @@ export class PointsModel implements Model {
       this.seenRange.value = before.seenRange.peek();
       this.pointer.value = before.pointer.peek();
     } else this.camera.followLink(link);
-    void this.readColumns();
+    void this.readColumns().catch((error: unknown) => { this.failure.value = String(error); });
   }
 
   choose(name: string): void {
@@ -114,12 +114,8 @@ export class PointsModel implements Model {
   /** What is shown, as a query. */
   query(): PointsQuery {
     const { x, y } = this.camera.visible.peek();
-    const world = this.camera.world.peek();
-    const whole = (name: string, [lo, hi]: Closed, [from, to]: Closed): readonly [number, number] => {
-      const [low, high] = [Math.max(lo, from), Math.min(hi, to)];
-      return this.typeOf(name).startsWith("float") ? [low, high] : [Math.ceil(low), Math.floor(high)];
-    };
-    return { url: absoluteOf(this.opened.place), ranges: { [this.x]: whole(this.x, x, world.x), [this.y]: whole(this.y, y, world.y) }, where: this.where.peek(), at: this.opened.at };
+    const ranges = [{ name: this.x, seen: x }, { name: this.y, seen: y }].map(({ name, seen }) => ({ name, ...spanOf(this.array, name, seen) }));
+    return { url: absoluteOf(this.opened.place), ranges, dims: this.array.dims.map((dim) => dim.name), where: this.where.peek(), at: this.opened.at };
   }
 
   private async readColumns(): Promise<void> {
@@ -150,4 +146,14 @@ function worldOf(array: TileArray<Fields>, x: string, y: string): World {
     return hi - lo <= (to - from) * EMPTY_MAX || (hi - lo) <= 1000 ? [lo, hi] : [from - margin, to + margin];
   };
   return { x: range(x), y: range(y), up: true };
+}
+
+/** The coordinates of a dimension in a range of the world: exact at the ends of the domain. */
+function spanOf({ dims }: TileArray, name: string, [from, to]: Closed): Span {
+  const { type = "", domain } = dims.find((dim) => dim.name === name) ?? {};
+  const [first, last] = (domain ?? [from, to]) as readonly [number | bigint, number | bigint];
+  if (type.startsWith("float")) return { type, lo: Math.max(from, Number(first)), hi: Math.min(to, Number(last)) };
+  const whole = (value: number) => (typeof first === "bigint" ? BigInt(value) : value);
+  const [lo, hi] = [whole(Math.floor(from)), whole(Math.ceil(to))];
+  return { type, lo: lo < first ? first : lo, hi: hi > last ? last : hi };
 }

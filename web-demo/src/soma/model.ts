@@ -131,7 +131,12 @@ export class SomaModel implements Model {
     await this.run(async () => {
       await this.loadGenes();
       const by = this.by.peek();
-      if (by && "gene" in by) await this.colour();
+      if (!by || !("gene" in by)) return;
+      // Another measurement numbers its genes anew.
+      const same = this.genes.peek().find(({ names }) => names[0] === by.gene.names[0]);
+      if (same) this.by.value = { gene: same };
+      else this.by.value = undefined;
+      await this.colour();
     });
   }
 
@@ -215,7 +220,10 @@ export class SomaModel implements Model {
 
   private async loadGenes(): Promise<void> {
     const layer = this.experiment.layers[this.layer.peek()];
-    if (layer) this.genes.value = await readGenes(await openArray(this.opened, layer.genes.path), layer.genes, this.stopped.signal);
+    if (!layer) return;
+    const genes = await readGenes(await openArray(this.opened, layer.genes.path), layer.genes, this.stopped.signal);
+    // Another layer may have been chosen meanwhile.
+    if (this.experiment.layers[this.layer.peek()] === layer) this.genes.value = genes;
   }
 
   /** Reads the positions of the chosen map. */

@@ -2,7 +2,7 @@
 import { query } from "hyperslab";
 import { save } from "../save";
 import { exportedText, line } from "./cells";
-import { runsOf } from "./keyed";
+import { PAGE, runsOf } from "./keyed";
 import { countOf, type Range } from "./selection";
 import type { TableState } from "./state";
 
@@ -10,8 +10,6 @@ import type { TableState } from "./state";
 const COPIED_MAX = 50_000;
 /** The maximum number of ranges of an export as Arrow. */
 const RANGES_MAX = 100_000;
-/** How many rows are read at a time. */
-const STEP = 2048;
 
 /** Copies the selected rows, or else the row of the active cell. */
 export async function copyRows(state: TableState, separator: "," | "\t"): Promise<void> {
@@ -62,6 +60,12 @@ function rangesOf(state: TableState): readonly Range[] {
   return ranges.length > 0 ? ranges : rows > 0 ? [[0, rows - 1]] : [];
 }
 
+/** A value that was loaded. */
+function present<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error("a row was dropped from memory before it was written; save fewer rows or columns");
+  return value;
+}
+
 /** A header, and a line for each row, some rows at a time. */
 async function* lines(state: TableState, ranges: readonly Range[], separator: "," | "\t", signal: AbortSignal): AsyncGenerator<string> {
   const fields = state.fields.peek();
@@ -70,11 +74,12 @@ async function* lines(state: TableState, ranges: readonly Range[], separator: ",
   const names = fields.map(({ name }) => name);
   yield line(names, separator);
   for (const [first, last] of ranges) {
-    for (let from = first; from <= last; from += STEP) {
-      const end = Math.min(last + 1, from + STEP);
+    for (let from = first, end = first; from <= last; from = end) {
+      // The rows of one page stay in memory while they are written.
+      end = Math.min(last + 1, (Math.floor(from / PAGE) + 1) * PAGE);
       await rows.load(from, end, names, signal);
       let text = "";
-      for (let row = from; row < end; row += 1) text += line(fields.map((field) => exportedText(field, state.valueIn(rows, row, field) ?? null)), separator);
+      for (let row = from; row < end; row += 1) text += line(fields.map((field) => exportedText(field, present(state.valueIn(rows, row, field)))), separator);
       yield text;
     }
   }

@@ -5,7 +5,7 @@ import type { Rows } from "./rows";
 import type { Range } from "./selection";
 
 /** The number of rows of a page. */
-const PAGE = 256;
+export const PAGE = 256;
 /** The maximum size of the pages in memory. */
 const BYTES_MAX = 64 * 2 ** 20;
 
@@ -47,7 +47,7 @@ export class KeyedRows implements Rows {
     const { columns } = await query(this.array, { ranges: { [this.key]: runsOf(keys) }, attrs: [this.key, ...missing], signal }).columns();
     const found = columns[this.key];
     const at = new Map(Array.from((found?.values ?? []) as ArrayLike<number | bigint>, (key, i) => [BigInt(key), i]));
-    const places = Uint32Array.from(keys, (key) => at.get(BigInt(key)) ?? 0);
+    const places = Uint32Array.from(keys, (key) => placeOf(at, key));
     const page = this.use(index);
     for (const name of missing) {
       const column = columns[name];
@@ -76,6 +76,13 @@ export class KeyedRows implements Rows {
       this.pages.delete(index);
     }
   }
+}
+
+/** Where the row of a key is among the cells that were read. */
+function placeOf(at: ReadonlyMap<bigint, number>, key: number | bigint): number {
+  const place = at.get(BigInt(key));
+  if (place === undefined) throw new Error(`the row ${key} is no longer there; open the table again`);
+  return place;
 }
 
 /** The size of a column in memory. */

@@ -1,7 +1,7 @@
 // The side panel: the catalog, what to open, the controls, and the properties of what is open.
 import { copies, nameOfCopy, removeCopy } from "../copies";
 import { addressOf, arrayOf } from "../opened";
-import { catalog, show, showListed, shown } from "../session";
+import { catalog, failure, messageOf, show, showListed, shown } from "../session";
 import { Facts } from "./Facts";
 import { OpenForm } from "./OpenForm";
 import { TimeSlider } from "./TimeSlider";
@@ -45,7 +45,7 @@ function Copies({ shown: url }: { shown: string | undefined }) {
       {copies.value.map((copy) => (
         <div class="row" key={copy}>
           <button type="button" aria-current={url?.startsWith(copy) ?? false} onClick={() => void show({ url: copy, path: "" })}>{nameOfCopy(copy)}<small>Copy on this device</small></button>
-          <button type="button" class="plain" aria-label={`Delete the copy ${nameOfCopy(copy)}`} onClick={() => { if (confirm(`Delete the copy ${nameOfCopy(copy)} from this device? This cannot be undone.`)) void removeCopy(copy); }}>×</button>
+          <button type="button" class="plain" aria-label={`Delete the copy ${nameOfCopy(copy)}`} onClick={() => { if (confirm(`Delete the copy ${nameOfCopy(copy)} from this device? This cannot be undone.`)) void removeCopy(copy).catch((error: unknown) => { failure.value = messageOf(error); }); }}>×</button>
         </div>
       ))}
     </nav>

@@ -93,7 +93,7 @@ function styleOf(shown: Variable, across: Axis | undefined, channels: readonly C
   }
   if (palette) return { colormap: palette, scale: "category" };
   if (channels.length === 0) return {};
-  const bands = channels.filter(({ interpretation = "" }) => interpretation in BANDS);
+  const bands = channels.filter(({ interpretation = "" }) => Object.hasOwn(BANDS, interpretation));
   const chosen = (bands.length === 3 ? bands : channels).slice(0, PLANES_MAX);
   const most = shown.datatype === "uint16" ? 65535 : shown.datatype === "uint8" ? 255 : 1;
   const isShared = shown.axes.some(({ role, dimension }) => role === "x" && dimension === across?.dimension);
