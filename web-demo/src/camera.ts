@@ -1,10 +1,10 @@
 // The visible part of the world: the point in the middle of the canvas, and the pixels per world unit.
 import { computed, signal } from "@preact/signals";
 
-/** What can be seen at most. `up`: whether y grows upwards. */
+/** The largest visible area. `up`: whether y grows upwards. */
 export interface World { x: [number, number]; y: [number, number]; up: boolean }
 
-/** The smallest scale, beside the one that shows the whole world. */
+/** The smallest scale, relative to the one that shows the whole world. */
 const FARTHEST = 0.5;
 /** The maximum number of pixels per world unit: of cells, and of coordinates, whose units may be wide. */
 const NEAREST_PX = { cells: 64, coordinates: 4000 };

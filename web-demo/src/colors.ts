@@ -10,7 +10,7 @@ export const COLORMAPS: Readonly<Record<string, Colormap>> = Object.freeze(Objec
   "land and sea": LAND_AND_SEA,
 }));
 
-/** Whether a text, such as that of a link, names a colour map. */
+/** Whether a text, such as a part of a link, names a colour map. */
 export function isColormap(name: string | undefined): name is string {
   return name !== undefined && Object.hasOwn(COLORMAPS, name);
 }

@@ -7,7 +7,7 @@ import { addressOf, type Opened, type Place } from "./opened";
 const FOLDER = "hyperslab";
 const SCHEME = "opfs:";
 
-/** Whether an address is that of a copy on this device. */
+/** Whether this is the address of a copy on this device. */
 export function isCopy(url: string): boolean {
   return url.startsWith(SCHEME);
 }
@@ -46,7 +46,7 @@ export async function makeCopy({ store, place }: Opened, onProgress: (text: stri
 /** The addresses of all copies on this device. */
 export const copies = signal<readonly string[]>([]);
 
-/** Lists the copies anew. */
+/** Updates the list of copies. */
 export async function listCopies(): Promise<void> {
   copies.value = (await names()).map((name) => `${SCHEME}${name}`);
 }

@@ -51,6 +51,10 @@ pub(crate) struct Job {
     /// Whether there are no cells to read.
     is_empty: bool,
     /// The selected coordinates; `None` for all of a sparse array.
+    #[cfg_attr(
+        not(feature = "formats"),
+        expect(dead_code, reason = "only file formats place what was selected")
+    )]
     pub(crate) selected: Option<selection::Selection>,
     /// The array's path or URL as typed, for messages.
     pub(crate) url: String,

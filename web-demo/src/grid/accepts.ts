@@ -1,4 +1,4 @@
-// What can be drawn as a grid. This file is loaded with the page, and so asks for no others.
+// Recognizes arrays that can be drawn as a grid. The page loads this file first, so it imports no heavy ones.
 import type { Variable } from "hyperslab";
 import { arrayOf, type Opened } from "../opened";
 

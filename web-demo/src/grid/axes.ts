@@ -12,7 +12,7 @@ export interface LabelledAxis {
   readonly first: number;
   /** The dimension's coordinate at a position, in the type of the dimension. */
   coordinate(position: number): number | bigint;
-  /** The value of the axis at a position, or between two; `undefined` if there is none, or none that is a number. */
+  /** The value of the axis at a position, or between two; `undefined` if it has no number there. */
   value(position: number): number | undefined;
   /** The text of the value at a position. */
   text(position: number): string;

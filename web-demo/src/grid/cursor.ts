@@ -24,7 +24,7 @@ export function cursorText({ x, y, meaning, levels, method }: Loaded, layer: Arr
   }
 }
 
-/** What a drawn cell is, if a coarser level is drawn. */
+/** The text for the cells of a coarser level, if one is drawn. */
 export function levelText(model: GridModel): string {
   const loaded = model.loaded.value;
   const level = loaded?.levels[model.view.value?.level ?? 0];
@@ -32,7 +32,7 @@ export function levelText(model: GridModel): string {
   return `overview: ${describe(level.factors, loaded.method)}`;
 }
 
-/** What a cell of a level is, such as "mean of 1 × 4 × 4 cells". */
+/** The text for a cell of a level, such as "mean of 1 × 4 × 4 cells". */
 function describe(factors: readonly number[], method: string | undefined): string {
   return `${method === undefined ? "" : `${method} of `}${factors.join(" × ")} cells`;
 }

@@ -18,7 +18,7 @@ import { PROFILE_MAX, readProfile, type Profile } from "./profile";
 import { summarize, type Summary } from "../statistics";
 import { meaningOf, type Meaning } from "./values";
 
-/** A variable with what is needed to draw it. */
+/** A variable, with everything needed to draw it. */
 export interface Loaded {
   readonly variable: Variable;
   /** Finest first. */
@@ -28,7 +28,7 @@ export interface Loaded {
   readonly x: LabelledAxis;
   /** Absent if the array has one dimension: it is drawn as a row. */
   readonly y: LabelledAxis | undefined;
-  /** The axes that are not drawn: each has a slider, but for that of the channels. */
+  /** The axes that are not drawn. Each has a slider, except the channel axis. */
   readonly others: readonly LabelledAxis[];
   readonly meaning: Meaning;
   /** How the cells of coarser levels were made, such as "mean". `undefined` if nothing says so. */
@@ -67,7 +67,7 @@ export class GridModel implements Model {
   /** The level that is drawn, and whether there are too many cells to draw. */
   readonly view = signal<DrawnView | undefined>(undefined);
   readonly pointer = signal<readonly [number, number] | undefined>(undefined);
-  /** What dragging paints, if it does. */
+  /** The value and size of the brush, and whether dragging paints. */
   readonly brush = signal({ isOn: false, value: "0", size: 1 });
   /** Values along an axis at the cell that was clicked last. */
   readonly profile = signal<Profile | undefined>(undefined);
@@ -275,7 +275,7 @@ async function loadVariable(variable: Variable, opened: Opened): Promise<Loaded>
   return { variable, levels: found, axes, x, y, others, meaning, method, placement: placeOf(variable, x, y), channels, channelAxis };
 }
 
-/** The levels of a variable: those of what was opened, or the overviews of its own array. */
+/** The levels of a variable: the levels of the opened group, or the overviews of its own array. */
 async function levelsOf({ path, axes }: Variable, array: TileArray, { source, dataset }: Opened): Promise<readonly PyramidLevel[]> {
   if (dataset.levels?.[0]?.path === path) return levels(source, { dataset });
   if ((await array.meta())["overviews"] !== undefined) return levels(array);

@@ -48,8 +48,8 @@ export class Stroke {
 let queue: Promise<unknown> = Promise.resolve();
 
 /**
- * Writes an entered value into the covered cells, as one fragment, after the strokes before it. The cells between them
- * keep their values, and all cells those of the other attributes: a dense write fills a box of all attributes.
+ * Writes an entered value into the covered cells, as one fragment, after the strokes before it. A dense write
+ * fills a box of all attributes, so the other cells in the box, and the other attributes, are written again unchanged.
  */
 export async function writeStroke(loaded: Loaded, stroke: Stroke, entered: string, at: Readonly<Record<string, number>>, openNewest: () => Promise<TileArray>): Promise<void> {
   const stored = storedValue(entered, loaded.meaning);

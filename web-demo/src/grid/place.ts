@@ -1,4 +1,4 @@
-// Where the cells of a picture lie in the world of the canvas, whose unit is a column of the finest level.
+// Places the cells of a picture in the world of the canvas, whose unit is a column of the finest level.
 import type { Variable } from "hyperslab";
 import type { LabelledAxis } from "./axes";
 
@@ -16,7 +16,7 @@ const ASPECT_MAX = 20;
 /** The width of an array of one dimension, in heights of its row. */
 const ROW = 12;
 
-/** Where a variable's cells lie: by the steps of its axes, if both are in the same unit. */
+/** The placement of a variable's cells: by the steps of its axes, if both are in the same unit. */
 export function placeOf({ geotransform }: Variable, x: LabelledAxis, y: LabelledAxis | undefined): Placement {
   if (!y) return { aspect: Math.max(1, x.length / ROW), up: false };
   const [dx, dy] = geotransform ? [geotransform[1], geotransform[5]] : [stepOf(x), stepOf(y)];
@@ -27,7 +27,7 @@ export function placeOf({ geotransform }: Variable, x: LabelledAxis, y: Labelled
   return { aspect, up: y.axis.down === undefined ? dy > 0 : !y.axis.down };
 }
 
-/** Whether an axis has coordinates of its own. Rows that are only numbered are drawn downwards, as those of a matrix. */
+/** Whether an axis has coordinates of its own. Rows that are only numbered are drawn downwards, like the rows of a matrix. */
 function isPlaced({ axis: { coordinates, guessed } }: LabelledAxis): boolean {
   return !guessed && (coordinates.type === "regular" || coordinates.type === "array");
 }

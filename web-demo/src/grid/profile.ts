@@ -6,7 +6,7 @@ import type { Loaded } from "./model";
 /** Values along an axis. */
 export interface Profile {
   readonly axis: LabelledAxis;
-  /** What the cell is, such as "lat 15°, lon 180°". */
+  /** The place of the cell, such as "lat 15°, lon 180°". */
   readonly place: string;
   /** Unpacked; NaN for no data. One for each position. */
   readonly values: Float64Array;

@@ -1,4 +1,4 @@
-// What can be drawn as points. This file is loaded with the page, and so asks for no others.
+// Recognizes arrays that can be drawn as points. The page loads this file first, so it imports no heavy ones.
 import { arrayOf, type Opened } from "../opened";
 
 /** Whether there are points to draw. */

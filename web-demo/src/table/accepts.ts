@@ -1,4 +1,4 @@
-// What is shown as a table. This file is loaded with the page, and so asks for no others.
+// Recognizes arrays that are shown as tables. The page loads this file first, so it imports no heavy ones.
 import type { Table } from "hyperslab";
 import { arrayOf, type Opened } from "../opened";
 

@@ -22,7 +22,7 @@ import { cellsPerPixel, centreOf, seenOf, turnsOf, type Turn } from "./view.js";
 const CACHE_BYTES = 256 * 2 ** 20;
 const TILES_MAX = 4096;
 
-/** What the layer keeps from one set of props to the next. */
+/** The state that the layer keeps from one set of props to the next. */
 type State = {
   tiles: Tiles;
   pyramid?: Pyramid | undefined;
@@ -126,7 +126,7 @@ export class ArrayLayer extends CompositeLayer<Required<ArrayLayerOwnProps>> {
       // Until the page has been laid out, the view has no size.
       if (this.state.pyramid && viewport.width > 1 && viewport.height > 1) this.look();
     } catch (error) {
-      // Props that do not fit the array are told once, and draw nothing.
+      // If props do not fit the array, `onError` is called once and nothing is drawn.
       Object.assign(this.state, { pyramid: undefined, pyramidName: undefined, shown: "wrong props" });
       this.fail(error);
     }
@@ -217,7 +217,7 @@ export class ArrayLayer extends CompositeLayer<Required<ArrayLayerOwnProps>> {
     Object.assign(state, { place, inverted });
     const shown = json([name, keyOf(state.planes), pyramid.fixed(this.at())]);
     if (shown === state.shown) return;
-    // The picture of before stays until the new one has come.
+    // The old picture stays until the new one has come.
     if (state.isLoaded || state.before === undefined) state.before = state.shown;
     state.shown = shown;
   }

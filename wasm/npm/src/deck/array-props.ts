@@ -8,7 +8,7 @@ import type { Place } from "./place.js";
 import type { ChannelStyle } from "./planes.js";
 import type { Decode, Scale } from "./shading.js";
 
-/** What an `ArrayLayer` draws now. */
+/** The level that an `ArrayLayer` draws now. */
 export interface DrawnView {
   /** The index in `levels` of the level that is drawn. */
   readonly level: number;
@@ -36,7 +36,7 @@ export interface PickedCell {
   readonly coordinates: Readonly<Record<string, Coordinate>>;
   /** Its column and row, counted from the first cell of the finest level. */
   readonly position: readonly [number, number];
-  /** The stored value of the finest level that has come. `null` for no data; `undefined` if none has come. With channels, that of the first. */
+  /** The stored value of the finest level that has come. `null` for no data; `undefined` if none has come. With channels, the value of the first. */
   readonly value: number | bigint | null | undefined;
   /** The stored value, also if it means "no data". `null` for null; `undefined` if none has come. */
   readonly stored: number | bigint | null | undefined;
@@ -46,13 +46,13 @@ export interface PickedCell {
   readonly values: readonly (number | bigint | null)[];
   /** The index in `levels` of the level that the value is from. */
   readonly level: number;
-  /** Cells of the finest level that the value stands for, along x and y. */
+  /** Cells of the finest level that the value covers, along x and y. */
   readonly factors: readonly [number, number];
   /** The larger of both `factors`. */
   readonly factor: number;
 }
 
-/** What deck.gl's events and `pickObject` give for an `ArrayLayer`. */
+/** The result of deck.gl's events and of `pickObject` for an `ArrayLayer`. */
 export type ArrayPickingInfo = PickingInfo<PickedCell>;
 
 /** The props of `ArrayLayer` besides those of every deck.gl layer. */
@@ -71,7 +71,7 @@ export interface ArrayLayerOwnProps {
   first?: Readonly<Record<string, Coordinate>>;
   /** Coordinates from one position to the next, by dimension, as `stride` of a described axis. Default: 1. */
   stride?: Readonly<Record<string, number>>;
-  /** The values (unpacked with `decode`) of the first and the last colour. Default: `[0, 1]`, or with `rgb` that of the type. */
+  /** The values (unpacked with `decode`) of the first and the last colour. Default: `[0, 1]`, or with `rgb` the range of the type. */
   range?: readonly [number, number];
   /** The colours. Default: `"viridis"`. */
   colormap?: Colormap | ColormapName;

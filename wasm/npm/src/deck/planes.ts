@@ -1,4 +1,4 @@
-// What is drawn of an array: one plane of values, or one for each channel.
+// The drawn planes of an array: one of values, or one for each channel.
 import type { TileArray } from "../array.js";
 import { HyperslabError } from "../errors.js";
 import { get, type Chunk } from "../get.js";
@@ -13,7 +13,7 @@ export interface ChannelStyle {
   axis?: string;
   /** The coordinate along `axis`. */
   index?: Coordinate;
-  /** The attribute. Default: that of the layer. */
+  /** The attribute. Default: the layer's. */
   attribute?: string;
   /** Which value of a cell with several, or which of the cells of a position if the x axis has a `stride`. Default: 0. */
   component?: number;

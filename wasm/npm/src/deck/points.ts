@@ -34,7 +34,7 @@ export interface Batch {
   /** Radii in pixels, and what they were computed with. */
   radii?: Float32Array;
   radiiOf?: string;
-  /** What deck.gl draws. */
+  /** The data for deck.gl. */
   data?: PointsData;
 }
 
@@ -71,7 +71,7 @@ export function radiiOf(batch: Batch, size: string, [low, high]: readonly [numbe
   return radii;
 }
 
-/** What deck.gl draws of a batch. */
+/** The data of a batch for deck.gl. */
 export function dataOf(batch: Batch, radii: Float32Array | undefined): PointsData {
   const before = batch.data;
   if (before && before.attributes["getRadius"]?.value === radii) return before;

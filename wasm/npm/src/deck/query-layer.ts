@@ -22,7 +22,7 @@ const SAMPLE_MAX = 65_536;
 /** How long the view rests before it is queried again. */
 const REST_MS = 120;
 
-/** What the layer keeps from one set of props to the next. */
+/** The state that the layer keeps from one set of props to the next. */
 type State = {
   batches: readonly Batch[];
   labels: ReadonlyMap<string, Column>;
@@ -97,7 +97,7 @@ export class QueryLayer extends CompositeLayer<Required<QueryLayerOwnProps>> {
       this.recolor();
       this.ask();
     } catch (error) {
-      // Props that do not fit the array are told once.
+      // If props do not fit the array, `onError` is called once.
       const { message } = error as Error;
       if (message !== this.state.asked) this.fail(error);
       this.state.abort?.abort(error);

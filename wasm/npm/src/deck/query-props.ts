@@ -7,7 +7,7 @@ import type { ViewValues } from "./array-props.js";
 import type { Colormap, ColormapName } from "./colormaps.js";
 import type { Decode, Scale } from "./shading.js";
 
-/** What deck.gl's events and `pickObject` give for a `QueryLayer`: `object` has the fields of the cell, with labels of enumerations. */
+/** The result of deck.gl's events and of `pickObject` for a `QueryLayer`: `object` has the fields of the cell, with labels of enumerations. */
 export type QueryPickingInfo = PickingInfo<Record<string, Value>>;
 
 /** The props of `QueryLayer` besides those of every deck.gl layer. */

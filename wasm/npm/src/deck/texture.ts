@@ -3,7 +3,7 @@ import type { Device, Texture } from "@luma.gl/core";
 import { isEmpty, isMissing, NONE, storedAt, type Missing } from "./missing.js";
 import type { Cells } from "./planes.js";
 
-/** What stands for "no data" in a texture of floats. Shaders cannot rely on NaN. */
+/** The value for "no data" in a texture of floats. Shaders cannot rely on NaN. */
 export const NO_DATA = -3.4028234663852886e38;
 const LARGEST = 3.4028234663852886e38;
 const SMALLEST = -3.4028232635611926e38;

@@ -123,7 +123,7 @@ export class Tiles {
       held.planes = planes;
       held.bytes = [...new Set(planes.map(({ data }) => data))].reduce((sum, data) => sum + data.byteLength, 0);
     } catch (error) {
-      // A tile that was wanted again meanwhile is read anew.
+      // A tile that was wanted again meanwhile is read again.
       if (this.held.get(key) === held) this.held.delete(key);
       if (!abort.signal.aborted) {
         held.failure = error;

@@ -1,4 +1,4 @@
-// What a viewport shows of an array.
+// The part of an array in a viewport.
 import type { Viewport } from "@deck.gl/core";
 import { image, intersection, toWorld, type Place, type Rect } from "./place.js";
 
