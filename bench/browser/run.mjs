@@ -65,7 +65,7 @@ let session = 0;
 
 /** Runs the phases in a fresh page of a fresh browser. */
 async function perform(server, contender, cells, phases) {
-  const page = await launch({ acceptInsecureCerts: true });
+  const page = await launch({ acceptInsecureCerts: true }, { answerSeconds: 290 });
   try {
     await page.ask("POST", "/timeouts", { script: 300_000, pageLoad: 300_000 });
     session += 1;

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { freePort } from "../test/browser.mjs";
+import { freePort } from "../test/driver.mjs";
 import { serve } from "../test/serve.mjs";
 import { titles } from "../test/titles.mjs";
 import { EXPECTED } from "./check.js";

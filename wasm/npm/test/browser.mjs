@@ -1,8 +1,7 @@
 // Starts a browser through WebDriver (https://www.w3.org/TR/webdriver2/). HYPERSLAB_BROWSER chooses it: chromium, firefox
 // or webkit.
-import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { createServer } from "node:net";
+import { Driver, MissingDriver, freePort } from "./driver.mjs";
 
 /** The browser that runs the tests. */
 export const browser = process.env.HYPERSLAB_BROWSER || "chromium";
@@ -35,26 +34,29 @@ const BROWSERS = {
   }),
 };
 
-/** Starts the browser with a fresh profile. `more` has further capabilities of the session. */
-export async function launch(more = {}) {
-  const port = await freePort();
-  const { driver: [program, ...args], capabilities } = BROWSERS[browser](port);
-  const driver = spawn(program, args, { stdio: "ignore" });
-  const failed = new Promise((_, reject) => driver.on("error", (error) => reject(new Error(`${program}: ${error.message}; run \`cargo xtask setup\``))));
-  failed.catch(() => {});
-  const ask = async (method, path, body) => {
-    const response = await fetch(`http://127.0.0.1:${port}${path}`, { method, ...(body ? { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } } : {}) });
-    const { value } = await response.json();
-    if (!response.ok) throw new Error(`${browser}: ${value.error}: ${value.message}`);
-    return value;
-  };
-  try {
-    await Promise.race([failed, answers(() => ask("GET", "/status"))]);
-    const { sessionId, capabilities: found } = await ask("POST", "/session", { capabilities: { alwaysMatch: { ...capabilities, ...more } } });
-    return new Session((method, path, body) => ask(method, `/session/${sessionId}${path}`, body), driver, found.browserVersion);
-  } catch (error) {
-    driver.kill();
-    throw error;
+/** How often a browser is started. A driver sometimes fails to start its browser, or never answers. */
+const TRIES = 3;
+
+/**
+ * Starts the browser with a fresh profile. `more` has further capabilities of the session. Each start and each request
+ * must be answered within its number of seconds.
+ */
+export async function launch(more = {}, { startSeconds = 60, answerSeconds = 120 } = {}) {
+  for (let n = 1; ; n += 1) {
+    const port = await freePort();
+    const { driver: command, capabilities } = BROWSERS[browser](port);
+    const driver = new Driver(browser, port, command);
+    try {
+      await driver.listens(startSeconds);
+      const { sessionId, capabilities: found } = await driver.ask("POST", "/session", { capabilities: { alwaysMatch: { ...capabilities, ...more } } }, startSeconds);
+      return new Session((method, path, body) => driver.ask(method, `/session/${sessionId}${path}`, body, answerSeconds), driver, found.browserVersion);
+    } catch (error) {
+      driver.kill();
+      if (error instanceof MissingDriver) throw error;
+      const what = `${browser} did not start in try ${n} of ${TRIES}: ${error.message}`;
+      if (n === TRIES) throw new Error(`${what}; check its installation with \`cargo xtask setup\`, then run the tests again`, { cause: error });
+      console.error(`${what}; starting it again`);
+    }
   }
 }
 
@@ -114,24 +116,4 @@ class Session {
     await this.ask("DELETE", "").catch(() => {});
     this.driver.kill();
   }
-}
-
-async function answers(ask) {
-  for (let i = 0; ; i += 1) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (i === 300) throw error;
-      await new Promise((done) => setTimeout(done, 50));
-    }
-  }
-}
-
-/** A port that no program listens at. */
-export async function freePort() {
-  const server = createServer();
-  await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  const { port } = server.address();
-  await new Promise((done) => server.close(done));
-  return port;
 }
