@@ -166,6 +166,27 @@ export const scenarios = {
     return { rgb, added, values, coordinates };
   },
 
+  /** Channels that are far apart: how much is read of the array, and the colour of a pixel. */
+  async farChannels() {
+    const [bands, side] = [40, 256];
+    let read = 0;
+    const store = Object.assign(new MemoryStore(), {
+      getRange(key, { offset, length }) {
+        const bytes = this.get(key)?.slice(offset, offset + length);
+        read += bytes?.length ?? 0;
+        return bytes;
+      },
+    });
+    const cells = Uint8Array.from({ length: bands * side * side }, (_, i) => 5 * Math.floor(i / side / side));
+    const array = await dense([["band", 0, bands - 1, 1], ["y", 0, side - 1, side], ["x", 0, side - 1, side]], { type: "uint8" }, cells, store);
+    const stage = new Stage({ width: 4, height: 4 });
+    read = 0;
+    const channels = [[0, [255, 0, 0]], [1, [0, 255, 0]], [39, [0, 0, 255]]].map(([index, color]) => ({ axis: "band", index, color, range: [-55, 200] }));
+    const color = (await stage.show(layer({ levels: array, channels })))(1, 1);
+    stage.end();
+    return { color, planes: read / side / side };
+  },
+
   /** Cells of several values, and an array whose x axis comes first. */
   async layouts() {
     const stage = new Stage({ width: 4, height: 3 });

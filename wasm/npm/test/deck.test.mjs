@@ -66,6 +66,12 @@ test("adds channels, and draws three bands as they are", async () => {
   assert.deepEqual([values, coordinates], [[100, 200], { band: 0, y: 2, x: 1 }]);
 });
 
+test("reads channels that are far apart without those between them", async () => {
+  const { color, planes } = await run("farChannels");
+  assert.deepEqual(color, [55, 60, 250, 255]);
+  assert.ok(planes >= 3 && planes < 4, `${planes} planes were read`);
+});
+
 test("draws cells of several values, transposed arrays and arrays with one dimension", async () => {
   const { rgb, turned, line } = await run("layouts");
   assert.deepEqual([rgb, turned, line], [[7 * 27, 7 * 28, 7 * 29, 255], [], []]);

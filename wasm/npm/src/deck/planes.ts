@@ -4,6 +4,7 @@ import { HyperslabError } from "../errors.js";
 import { get, type Chunk } from "../get.js";
 import type { TypedArray } from "../values.js";
 import { distance, type Coordinate } from "./coordinates.js";
+import { json } from "./names.js";
 import { colormap, ramp, type Colormap, type ColormapName } from "./colormaps.js";
 import type { Pyramid, Tile } from "./pyramid.js";
 
@@ -111,9 +112,11 @@ export function keyOf(planes: readonly PlaneSource[]): string {
 export async function readTile(pyramid: Pyramid, tile: Tile, planes: readonly PlaneSource[], at: Readonly<Record<string, Coordinate>>, signal: AbortSignal): Promise<Cells[]> {
   const { array, x, y } = tile.level;
   const chunks = new Map<string, Promise<Chunk>>();
-  const read = ({ attribute, axis }: PlaneSource): Promise<Chunk> => {
-    const key = JSON.stringify([attribute, axis ?? null]);
-    const ranges = axis === undefined ? {} : { [axis]: spanOf(planes, attribute, axis) };
+  const read = (plane: PlaneSource): Promise<Chunk> => {
+    const { attribute, axis } = plane;
+    const span = axis === undefined ? [] : spanOf(array, planes, plane);
+    const ranges = axis === undefined ? {} : { [axis]: span as [Coordinate, Coordinate] };
+    const key = json([attribute, axis, span]);
     const found = chunks.get(key) ?? get(array, pyramid.selection(tile, at, ranges), { attrs: attribute, signal });
     chunks.set(key, found);
     return found;
@@ -125,17 +128,23 @@ export async function readTile(pyramid: Pyramid, tile: Tile, planes: readonly Pl
     const stride = (index: number | undefined) => (index === undefined ? 0 : chunk.stride[kept.indexOf(index)] ?? 0);
     const isSeveral = x.stride === 1;
     const along = plane.axis === undefined ? 0 : array.dims.findIndex(({ name }) => name === plane.axis);
-    const skipped = plane.axis === undefined ? 0 : distance(spanOf(planes, plane.attribute, plane.axis)[0], plane.index ?? 0) * stride(along);
+    const skipped = plane.axis === undefined ? 0 : distance(spanOf(array, planes, plane)[0], plane.index ?? 0) * stride(along);
     const per = array.attrs.find(({ name }) => name === plane.attribute)?.cell;
     const component = plane.component * (isSeveral ? 1 : stride(x.index));
     return { data: chunk.data, validity: chunk.validity, per: typeof per === "number" ? per : 1, start: skipped + component, strideX: stride(x.index) * x.stride, strideY: stride(y?.index) * (y?.stride ?? 1) };
   });
 }
 
-/** The lowest and the highest coordinate of channels of one attribute along one axis, which are read together. */
-function spanOf(planes: readonly PlaneSource[], attribute: string, axis: string): [Coordinate, Coordinate] {
+/**
+ * The lowest and the highest coordinate of the channels that are read together with one: those of the same attribute along
+ * the same axis that are at most a tile apart, so that no tile is read that none of them needs.
+ */
+function spanOf({ dims }: TileArray, planes: readonly PlaneSource[], { attribute, axis, index = 0 }: PlaneSource): [Coordinate, Coordinate] {
+  const tile = Number(dims.find(({ name }) => name === axis)?.tile ?? 1);
   const indices = planes.flatMap((plane) => (plane.attribute === attribute && plane.axis === axis ? [plane.index ?? 0] : []));
-  const sorted = indices.sort((a, b) => distance(b, a));
-  return [sorted[0] ?? 0, sorted.at(-1) ?? 0];
+  const near = (step: 1 | -1) => indices.sort((a, b) => step * distance(b, a)).reduce((end, next) => {
+    const gap = step * distance(end, next);
+    return gap > 0 && gap <= tile ? next : end;
+  }, index);
+  return [near(-1), near(1)];
 }
-
