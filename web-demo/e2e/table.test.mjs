@@ -163,18 +163,28 @@ test("selected rows are copied and saved as CSV, and all rows saved as Arrow, wi
   // The clipboard of some systems changes the ends of lines.
   const copied = (await page.evaluate(() => navigator.clipboard.readText())).replaceAll("\r\n", "\n");
   assert.equal(copied, csv.toString().replaceAll("\r\n", "\n").replaceAll(",", "\t"));
+  await page.click(".table-header .table-cell:has-text('v')");
+  await page.click(".table-header .table-cell:has-text('v')");
+  await settled(page);
+  await page.click("#cell-0-0");
+  await page.click("#cell-2-0", { modifiers: ["Shift"] });
+  const highest = Array.from({ length: 1000 }, (_, i) => i).sort((a, b) => (b * 7919) % ROWS - (a * 7919) % ROWS).slice(0, 3);
+  const chosen = python(READ_ARROW, (await downloaded(page, "Save Arrow")).toString("base64"));
+  assert.deepEqual(chosen.id, highest.map((i) => 3 * i).sort((a, b) => a - b));
+  await page.focus(".table-grid");
   await page.keyboard.press("Escape");
   const arrow = await downloaded(page, "Save Arrow");
-  const read = `
-import json, sys, base64, pyarrow.ipc
-table = pyarrow.ipc.open_stream(base64.b64decode(sys.argv[1])).read_all()
-print(json.dumps({name: table[name].to_pylist() for name in table.column_names}))
-`;
-  const table = python(read, arrow.toString("base64"));
+  const table = python(READ_ARROW, arrow.toString("base64"));
   assert.equal(table.id.length, 1000);
   assert.deepEqual([...table.id].sort((a, b) => a - b), Array.from({ length: 1000 }, (_, i) => i * 3));
   assert.deepEqual(table.v, table.id.map((id) => ((id / 3) * 7919) % ROWS));
 });
+
+const READ_ARROW = `
+import json, sys, base64, pyarrow.ipc
+table = pyarrow.ipc.open_stream(base64.b64decode(sys.argv[1])).read_all()
+print(json.dumps({name: table[name].to_pylist() for name in table.column_names}))
+`;
 
 /** The file that a button saves. */
 async function downloaded(page, button) {

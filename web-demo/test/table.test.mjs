@@ -6,7 +6,7 @@ import { column, field, load, textColumn } from "./load.mjs";
 const { cellText, exactNumber, exportedText, line } = await load("table/cells.ts");
 const { complete, quotedName } = await load("table/complete.ts");
 const { joined } = await load("table/joined.ts");
-const { runsOf } = await load("table/keyed.ts");
+const { runsOf, runsOfSorted } = await load("table/keyed.ts");
 const { sameCell } = await load("table/matched.ts");
 const { orderOf } = await load("table/order.ts");
 const { Scroller, ROW_PX } = await load("table/scroll.ts");
@@ -78,6 +78,10 @@ test("cells are compared byte by byte", () => {
 
 test("keys become ranges", () => {
   assert.deepEqual(runsOf([5, 3, 4n, 9]), [[3n, 5n], [9n, 9n]]);
+  assert.deepEqual(runsOf([]), []);
+  // An endless list is left when there are too many runs.
+  const endless = function* () { for (let key = 0; ; key += 2) yield key; };
+  assert.deepEqual(runsOfSorted(endless(), 2), [[0n, 0n], [2n, 2n], [4n, 4n]]);
 });
 
 test("cells are shown exactly", () => {

@@ -2,7 +2,7 @@
 import { query } from "hyperslab";
 import { save } from "../save";
 import { exportedText, line } from "./cells";
-import { PAGE, runsOf } from "./keyed";
+import { PAGE } from "./keyed";
 import { countOf, type Range } from "./selection";
 import type { TableState } from "./state";
 
@@ -44,12 +44,10 @@ export async function saveArrow(state: TableState, name: string): Promise<void> 
     const { where, only, region } = state.view.peek();
     // A filtered read of a dense array has the other rows too, with fill values.
     const needsKeys = only !== undefined || region !== undefined || state.selected.peek().ranges.length > 0 || (where !== "" && array.kind === "dense");
-    const keys = needsKeys ? rows.keysOf(rangesOf(state)) : undefined;
+    const keys = needsKeys ? rows.runsOf(rangesOf(state), RANGES_MAX) : undefined;
     if (needsKeys && !keys) throw new Error("these rows cannot be saved as Arrow, because the table is not indexed by one integer; save them as CSV");
-    const runs = keys && runsOf(keys.keys);
-    if (runs && runs.length > RANGES_MAX) throw new Error(`the rows are in ${runs.length.toLocaleString("en")} places, too many for Arrow (at most ${RANGES_MAX.toLocaleString("en")}); save them as CSV`);
     const attrs = state.fields.peek().map((field) => field.name);
-    const stream = query(array, { signal, attrs, ...(keys && runs ? { ranges: { [keys.name]: runs } } : where ? { where } : {}) }).arrow();
+    const stream = query(array, { signal, attrs, ...(keys ? { ranges: { [keys.name]: keys.runs } } : where ? { where } : {}) }).arrow();
     save(await new Response(stream).blob(), `${name}.arrows`);
   });
 }

@@ -54,7 +54,7 @@ export class HeldRows implements Rows {
     return this.turn;
   }
 
-  keysOf(): undefined {
+  runsOf(): undefined {
     return undefined;
   }
 

@@ -2,7 +2,7 @@
 import { query, type Column, type TileArray, type Value } from "hyperslab";
 import type { Keys } from "./keys";
 import type { Rows } from "./rows";
-import type { Range } from "./selection";
+import { countOf, type Range } from "./selection";
 
 /** The number of rows of a page. */
 export const PAGE = 256;
@@ -35,8 +35,11 @@ export class KeyedRows implements Rows {
     await Promise.all(pages.map(async (page) => this.loadPage(page, names, signal)));
   }
 
-  keysOf(ranges: readonly Range[]): { name: string; keys: (number | bigint)[] } {
-    return { name: this.key, keys: ranges.flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, i) => this.keys.at(first + i))) };
+  runsOf(ranges: readonly Range[], most: number): { name: string; runs: [bigint, bigint][] } {
+    const { keys } = this;
+    const runs = keys.isConsecutive ? ranges.map(([first, last]): [bigint, bigint] => [BigInt(keys.at(first)), BigInt(keys.at(last))]) : collected(keys, ranges, most);
+    if (runs.length > most) throw new Error(`the rows are in more than ${most.toLocaleString("en")} places, too many for Arrow; save them as CSV`);
+    return { name: this.key, runs };
   }
 
   private async loadPage(index: number, names: readonly string[], signal: AbortSignal): Promise<void> {
@@ -92,11 +95,30 @@ export function bytesOf({ values, offsets, validity }: Column): number {
 
 /** The closed ranges of consecutive keys. */
 export function runsOf(keys: readonly (number | bigint)[]): [bigint, bigint][] {
+  return runsOfSorted(keys.map(BigInt).sort((a, b) => (a < b ? -1 : Number(a > b))), Infinity);
+}
+
+/** The same for the keys of rows. They are in memory as eight bytes each. */
+function collected(keys: Keys, ranges: readonly Range[], most: number): [bigint, bigint][] {
+  const count = countOf({ ranges, anchor: 0 });
+  const sorted = typeof keys.at(0) !== "bigint" ? new Float64Array(count) : keys.isUnsigned ? new BigUint64Array(count) : new BigInt64Array(count);
+  let i = 0;
+  for (const [first, last] of ranges) for (let row = first; row <= last; row += 1) sorted[i++] = keys.at(row);
+  return runsOfSorted(sorted.sort(), most);
+}
+
+/** The runs of ascending keys. Stops when there are more than `most`. */
+export function runsOfSorted(sorted: Iterable<number | bigint>, most: number): [bigint, bigint][] {
   const runs: [bigint, bigint][] = [];
-  for (const key of keys.map(BigInt).sort((a, b) => (a < b ? -1 : Number(a > b)))) {
-    const run = runs.at(-1);
-    if (run && key <= run[1] + 1n) run[1] = key;
-    else runs.push([key, key]);
+  let [first, last]: [bigint | undefined, bigint] = [undefined, 0n];
+  for (const next of sorted) {
+    const key = BigInt(next);
+    if (first !== undefined && key <= last + 1n) last = key;
+    else {
+      if (first !== undefined && runs.push([first, last]) > most) return runs;
+      [first, last] = [key, key];
+    }
   }
+  if (first !== undefined) runs.push([first, last]);
   return runs;
 }

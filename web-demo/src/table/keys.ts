@@ -10,6 +10,10 @@ import type { View } from "./rows";
 export interface Keys {
   readonly length: number;
   at(row: number): number | bigint;
+  /** Whether each key is the one after that of the row before. */
+  readonly isConsecutive?: boolean;
+  /** Whether keys may be beyond the largest signed integer of 64 bits. */
+  readonly isUnsigned?: boolean;
 }
 
 /** The dimension that identifies rows, and its range if each coordinate in it is a row. */
@@ -64,9 +68,9 @@ function refuse(rows: number | undefined): never {
 }
 
 function consecutive(low: number | bigint, length: number): Keys {
-  return { length, at: (row) => (typeof low === "bigint" ? low + BigInt(row) : low + row) };
+  return { length, isConsecutive: true, at: (row) => (typeof low === "bigint" ? low + BigInt(row) : low + row) };
 }
 
 function listed(keys: Integers, order: Uint32Array): Keys {
-  return { length: order.length, at: (row) => keys[order[row] ?? 0] as number | bigint };
+  return { length: order.length, isUnsigned: (keys as unknown) instanceof BigUint64Array, at: (row) => keys[order[row] ?? 0] as number | bigint };
 }

@@ -29,8 +29,11 @@ export interface Rows {
   cell(row: number, name: string): Value | undefined;
   /** Reads the fields `names` of the rows from `first` up to, but not including, `end`. */
   load(first: number, end: number, names: readonly string[], signal: AbortSignal): Promise<void>;
-  /** The coordinates of rows along the dimension that identifies them. `undefined`: no single dimension does. */
-  keysOf(ranges: readonly Range[]): { name: string; keys: (number | bigint)[] } | undefined;
+  /**
+   * The closed ranges of the coordinates of rows along the dimension that identifies them. `undefined`: no single dimension
+   * does. Fails if there are more than `most` ranges.
+   */
+  runsOf(ranges: readonly Range[], most: number): { name: string; runs: [bigint, bigint][] } | undefined;
 }
 
 /** Finds the rows of a view. Reads the column to sort by and, if there is a condition, the fields of the condition. */
