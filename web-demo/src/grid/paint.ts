@@ -6,43 +6,71 @@ import type { Loaded } from "./model";
 /** The most cells in the box around a stroke. */
 export const STROKE_MAX = 4_000_000;
 
-/** The cells that a brush has covered, as columns and rows of the picture. */
+/** Cells of the picture that are to be written, as columns and rows. */
 export class Stroke {
-  private readonly cells = new Set<string>();
-  private box: { c0: number; c1: number; r0: number; r1: number } | undefined;
+  /** The cells, as numbers that count from the first one. */
+  private readonly cells = new Set<number>();
+  private origin: readonly [number, number] = [0, 0];
+  private box: Box | undefined;
 
   constructor(private readonly columns: number, private readonly rows: number) {}
 
-  /** Covers a square of cells around a point of the picture, and those between it and the point before. */
-  cover([column, row]: readonly [number, number], size: number, from: readonly [number, number] | undefined): void {
+  /**
+   * Covers a square of cells around a point of the picture, and those between it and the point before. Returns the cells
+   * that were not covered before. Fails when the box around the stroke would have too many cells; what was covered stays.
+   */
+  cover([column, row]: readonly [number, number], size: number, from: readonly [number, number] | undefined): [number, number][] {
     const steps = from ? Math.max(1, Math.ceil(Math.hypot(column - from[0], row - from[1]))) : 1;
+    const added: [number, number][] = [];
     for (let step = 1; step <= steps; step += 1) {
       const part = step / steps;
       const [c, r] = from ? [from[0] + (column - from[0]) * part, from[1] + (row - from[1]) * part] : [column, row];
-      this.square(Math.floor(c - (size - 1) / 2), Math.floor(r - (size - 1) / 2), size);
+      this.square(Math.floor(c - (size - 1) / 2), Math.floor(r - (size - 1) / 2), size, added);
     }
+    return added;
+  }
+
+  /** Covers a cell. Returns whether it was not covered before. */
+  add(column: number, row: number): boolean {
+    if (!this.box) this.origin = [column, row];
+    const box = around(this.box, column, row);
+    const count = (box.c1 - box.c0 + 1) * (box.r1 - box.r0 + 1);
+    if (count > STROKE_MAX) throw new Error(`The box around a stroke can have at most ${STROKE_MAX.toLocaleString("en")} cells. What was painted so far is written; paint the rest in other strokes.`);
+    this.box = box;
+    const before = this.cells.size;
+    return this.cells.add((row - this.origin[1]) * SIDE + column - this.origin[0]).size > before;
   }
 
   /** The covered cells. */
-  covered(): [number, number][] {
-    return [...this.cells].map((cell) => cell.split(",").map(Number) as [number, number]);
+  *covered(): Generator<[number, number]> {
+    for (const cell of this.cells) {
+      const row = Math.round(cell / SIDE);
+      yield [cell - row * SIDE + this.origin[0], row + this.origin[1]];
+    }
   }
 
   /** The box around the covered cells. `undefined` if there are none. */
-  get around(): { c0: number; c1: number; r0: number; r1: number } | undefined {
+  get around(): Box | undefined {
     return this.box;
   }
 
-  private square(column: number, row: number, size: number): void {
+  private square(column: number, row: number, size: number, added: [number, number][]): void {
     for (let r = Math.max(0, row); r < Math.min(this.rows, row + size); r += 1) {
-      for (let c = Math.max(0, column); c < Math.min(this.columns, column + size); c += 1) {
-        this.cells.add(`${c},${r}`);
-        const { c0, c1, r0, r1 } = this.box ?? { c0: c, c1: c, r0: r, r1: r };
-        this.box = { c0: Math.min(c0, c), c1: Math.max(c1, c), r0: Math.min(r0, r), r1: Math.max(r1, r) };
-      }
+      for (let c = Math.max(0, column); c < Math.min(this.columns, column + size); c += 1) if (this.add(c, r)) added.push([c, r]);
     }
   }
 }
+
+/** The first and last columns and rows of cells. */
+export interface Box { readonly c0: number; readonly c1: number; readonly r0: number; readonly r1: number }
+
+function around(box: Box | undefined, c: number, r: number): Box {
+  const { c0, c1, r0, r1 } = box ?? { c0: c, c1: c, r0: r, r1: r };
+  return { c0: Math.min(c0, c), c1: Math.max(c1, c), r0: Math.min(r0, r), r1: Math.max(r1, r) };
+}
+
+/** More than twice the sides of the largest box. */
+const SIDE = 2 ** 24;
 
 /** The strokes that are being written, one after the other: each must see the cells of those before it. */
 let queue: Promise<unknown> = Promise.resolve();
@@ -62,8 +90,6 @@ async function write(array: TileArray, loaded: Loaded, stroke: Stroke, stored: n
   const { variable, x, y, others } = loaded;
   const box = stroke.around;
   if (!box) return;
-  const [width, height] = [box.c1 - box.c0 + 1, box.r1 - box.r0 + 1];
-  if (width * height > STROKE_MAX) throw new Error(`The box around this stroke has ${width * height} cells; at most ${STROKE_MAX} are written at once. Paint in shorter strokes.`);
   const range = (axis: LabelledAxis, from: number, to: number) => [axis.coordinate(from), lastOf(axis, to)] as AxisSelection;
   const selected = [x, ...(y ? [y] : []), ...others].map((axis): [string, AxisSelection] => {
     const position = at[axis.axis.dimension] ?? 0;

@@ -1,0 +1,26 @@
+// Unit tests of strokes.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { load } from "./load.mjs";
+
+const { Stroke, STROKE_MAX } = await load("grid/paint.ts");
+
+test("a stroke tells which cells are new, and has each once", () => {
+  const stroke = new Stroke(10, 10);
+  assert.deepEqual(stroke.cover([2.5, 3.5], 1, undefined), [[2, 3]]);
+  assert.deepEqual(stroke.cover([4.5, 3.5], 1, [2.5, 3.5]), [[3, 3], [4, 3]]);
+  assert.deepEqual(stroke.cover([0.5, 0.5], 3, undefined), [[0, 0], [1, 0], [0, 1], [1, 1]]);
+  assert.deepEqual([...stroke.covered()].sort().join(" "), "0,0 0,1 1,0 1,1 2,3 3,3 4,3");
+  assert.deepEqual(stroke.around, { c0: 0, c1: 4, r0: 0, r1: 3 });
+});
+
+test("a stroke ends when the box around it would be too large", () => {
+  const stroke = new Stroke(2 ** 40, 2 ** 40);
+  stroke.cover([1e9, 1e9], 1, undefined);
+  assert.throws(() => stroke.cover([1e9 + 5000, 1e9 + 5000], 1, [1e9, 1e9]), /at most 4,000,000 cells/);
+  const cells = [...stroke.covered()];
+  assert.ok(cells.length > 1999 && cells.length < 5000);
+  assert.deepEqual([cells[0], cells[1]], [[1e9, 1e9], [1e9 + 1, 1e9 + 1]]);
+  const { c0, c1, r0, r1 } = stroke.around;
+  assert.ok((c1 - c0 + 1) * (r1 - r0 + 1) <= STROKE_MAX);
+});
