@@ -189,6 +189,7 @@ test("enumerations are shown as labels, and date types as dates", async () => {
     const { page, errors } = await visit(link("kinds", `${place}&z=80`));
     const cursor = await cursorText(page, 0.5, 0.5);
     assert.match(cursor, /^x \d\.\d{3}, day 19(69|70)-\d\d-\d\d · /);
+    await settled(page);
     assert.equal((await page.locator("#tip tr").allTextContents()).join("; "), tip);
     assert.match(await page.textContent("#facts"), /datetime_day, 1969-12-30 … 1970-01-08.*enumeration kinds/);
     await shot(page, "labels");

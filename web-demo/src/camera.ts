@@ -1,18 +1,22 @@
 // The visible part of the world: the point in the middle of the canvas, and the pixels per world unit.
 import { computed, signal } from "@preact/signals";
 
-/** The largest visible area. `up`: whether y grows upwards. */
-export interface World { x: [number, number]; y: [number, number]; up: boolean }
+/** The largest visible area. `up`: whether y grows upwards. `isCells`: whether the unit is a cell. */
+export interface World { x: [number, number]; y: [number, number]; up: boolean; isCells: boolean }
 
 /** The smallest scale, relative to the one that shows the whole world. */
 const FARTHEST = 0.5;
-/** The maximum number of pixels per world unit: of cells, and of coordinates, whose units may be wide. */
-const NEAREST_PX = { cells: 64, coordinates: 4000 };
+/** The maximum number of pixels per cell. */
+const CELL_PX = 64;
+/** The maximum number of pixels that a world of coordinates spans. */
+const WORLD_PX = 2 ** 34;
+/** The smallest part of a coordinate that a pixel may span: numbers of 64 bits have 53 binary digits. */
+const DIGITS = 2 ** -46;
 /** The part of the canvas that the whole world fills. */
 const FILLED = 0.96;
 
 export class Camera {
-  readonly world = signal<World>({ x: [0, 1], y: [0, 1], up: false });
+  readonly world = signal<World>({ x: [0, 1], y: [0, 1], up: false, isCells: true });
   /** In CSS pixels. */
   readonly size = signal({ width: 1, height: 1 });
   readonly state = signal({ x: 0, y: 0, scale: 1 });
@@ -45,7 +49,7 @@ export class Camera {
     if (![x, y, scale].every(Number.isFinite) || scale <= 0) return;
     const { x: [x0, x1], y: [y0, y1] } = this.world.peek();
     const fit = this.fitScale();
-    const next = { x: clamp(x, x0, x1), y: clamp(y, y0, y1), scale: clamp(scale, fit * FARTHEST, Math.max(fit, this.world.peek().up ? NEAREST_PX.coordinates : NEAREST_PX.cells)) };
+    const next = { x: clamp(x, x0, x1), y: clamp(y, y0, y1), scale: clamp(scale, fit * FARTHEST, Math.max(fit, this.nearest())) };
     const now = this.state.peek();
     if (next.x === now.x && next.y === now.y && next.scale === now.scale) return;
     this.state.value = next;
@@ -88,13 +92,23 @@ export class Camera {
   /** For the page's link. */
   link(): Record<string, string> {
     const { x, y, scale } = this.state.value;
-    return { x: x.toFixed(3), y: y.toFixed(3), z: scale.toPrecision(6) };
+    // To a hundredth of a pixel.
+    const digits = clamp(Math.ceil(Math.log10(scale)) + 2, 0, 100);
+    return { x: String(Number(x.toFixed(digits))), y: String(Number(y.toFixed(digits))), z: String(Number(scale.toPrecision(6))) };
   }
 
   /** Looks where a link says, if it says so. */
   followLink(link: Readonly<Record<string, string>>): void {
     const number = (name: string) => (link[name] === undefined || link[name] === "" ? NaN : Number(link[name]));
     this.look({ x: number("x"), y: number("y"), scale: number("z") });
+  }
+
+  /** The largest scale. */
+  private nearest(): number {
+    const { x, y, isCells } = this.world.peek();
+    if (isCells) return CELL_PX;
+    const farthest = Math.max(...x.map(Math.abs), ...y.map(Math.abs), Number.MIN_VALUE);
+    return Math.min(WORLD_PX / Math.max(x[1] - x[0], y[1] - y[0], Number.MIN_VALUE), 1 / (farthest * DIGITS));
   }
 
   private fitScale(): number {

@@ -16,13 +16,40 @@ export function timeOf(link: Link): number | undefined {
   return /^\d+$/.test(at) && Number.isSafeInteger(Number(at)) ? Number(at) : undefined;
 }
 
+/** The two numbers of a range in a link, such as `0,255`. `undefined` if it is not valid. */
+export function rangeOf(text = ""): readonly [number, number] | undefined {
+  const [lo = NaN, hi = NaN, ...rest] = text.split(",").map((part) => (part.trim() === "" ? NaN : Number(part)));
+  return rest.length === 0 && Number.isFinite(lo) && Number.isFinite(hi) && lo <= hi ? [lo, hi] : undefined;
+}
+
+/** A range as part of a link. Empty if it has no numbers. */
+export function rangeText([lo, hi]: readonly [number, number] | readonly [] = []): string {
+  return Number.isFinite(lo) && Number.isFinite(hi) ? `${lo},${hi}` : "";
+}
+
 let timer: ReturnType<typeof setTimeout> | undefined;
+let waiting: (() => void) | undefined;
 const REST_MS = 250;
 
 /** Updates the hash once nothing changes any more, without a new entry in the browser's history. */
 export function writeLink(link: Link): void {
+  const from = readLink()["url"];
+  const write = () => {
+    waiting = undefined;
+    // The user may have gone back or forward meanwhile.
+    if (readLink()["url"] !== from) return;
+    history.replaceState(history.state, "", `#${linkText(link)}`);
+  };
   clearTimeout(timer);
-  timer = setTimeout(() => history.replaceState(null, "", `#${linkText(link)}`), REST_MS);
+  waiting = write;
+  timer = setTimeout(write, REST_MS);
+}
+
+/** Adds an entry to the browser's history. The entry before it keeps what was last written. */
+export function pushLink(link: Link, state: unknown = null): void {
+  clearTimeout(timer);
+  waiting?.();
+  history.pushState(state, "", `#${linkText(link)}`);
 }
 
 /** The hash of a link, without `#`. */

@@ -2,16 +2,16 @@
 import { render } from "preact";
 import { readCatalog } from "./catalog";
 import { listCopies } from "./copies";
-import { catalog, failure, follow, isIdle, keepLink, messageOf } from "./session";
+import { keepHistory } from "./history";
+import { catalog, failure, follow, isIdle, messageOf } from "./session";
 import { App } from "./ui/App";
 
 async function start(): Promise<void> {
   render(<App />, document.body);
-  keepLink();
+  keepHistory();
   // Pages without such storage have no copies.
   void listCopies().catch(() => undefined);
   catalog.value = await readCatalog();
-  onhashchange = () => void follow();
   // The user may have entered a URL meanwhile.
   if (isIdle()) await follow();
 }

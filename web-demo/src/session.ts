@@ -1,10 +1,10 @@
 // What the page shows: opens places, and travels in time.
-import { batch, computed, effect, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import type { Listed } from "./catalog";
 import type { Kind, Model } from "./kind";
 import { kindOf } from "./kinds";
-import { readLink, timeOf, writeLink, type Link } from "./link";
-import { addressOf, arrayOf, openArray, openPlace, type Opened, type Place } from "./opened";
+import { readLink, timeOf, type Link } from "./link";
+import { arrayOf, openArray, openPlace, type Opened, type Place } from "./opened";
 
 /** What is open, and the kind that draws it. */
 export interface Shown { kind: Kind; model: Model }
@@ -135,16 +135,6 @@ export async function showListed({ url, map, attribute }: Listed, link: Link = {
 /** Whether anything was asked for since the page was loaded. */
 export function isIdle(): boolean {
   return latest === 0;
-}
-
-/** Keeps the page's link up to date. Data of this device has no link. */
-export function keepLink(): void {
-  effect(() => {
-    const model = shown.value?.model;
-    if (!model || model.opened.place.store) return;
-    const { place, at } = model.opened;
-    writeLink({ url: addressOf(place), ...(at === undefined ? {} : { at: String(at) }), ...model.link() });
-  });
 }
 
 export function messageOf(error: unknown): string {

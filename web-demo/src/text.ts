@@ -59,6 +59,11 @@ function floor(a: bigint, b: bigint): bigint {
   return a / b - (a % b < 0n ? 1n : 0n);
 }
 
+/** JSON with whole numbers of any size. */
+export function exactJson(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) => (typeof part === "bigint" ? `${part}n` : part)) ?? "";
+}
+
 /** Formats a value of an attribute or dimension by its type. */
 export function value(v: unknown, type: string): string {
   if (v === null || v === undefined) return "null";

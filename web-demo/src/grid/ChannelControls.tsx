@@ -1,5 +1,5 @@
 // The channels of an image: which are drawn, in which colours, between which values.
-import { TOGETHER_MAX, type DrawnChannel } from "./channels";
+import { colorOfHex, hexOf, TOGETHER_MAX, type DrawnChannel } from "./channels";
 import type { GridModel } from "./model";
 
 export function ChannelControls({ model }: { model: GridModel }) {
@@ -14,7 +14,7 @@ export function ChannelControls({ model }: { model: GridModel }) {
       {model.isBlended.value ? channels.map((channel, i) => (
         <div class="row" key={channel.name}>
           <input type="checkbox" aria-label={`Draw ${channel.name}`} checked={channel.isOn} disabled={!channel.isOn && isFull} onChange={(event) => change(i, { isOn: event.currentTarget.checked })} />
-          <input type="color" aria-label={`Colour of ${channel.name}`} value={hexOf(channel.color)} onInput={(event) => change(i, { color: colorOf(event.currentTarget.value) })} />
+          <input type="color" aria-label={`Colour of ${channel.name}`} value={`#${hexOf(channel.color)}`} onInput={(event) => change(i, { color: colorOfHex(event.currentTarget.value.slice(1)) })} />
           <span>{channel.name}</span>
           <Bound name={`Lowest of ${channel.name}`} value={model.channelRange(channel)[0]} onValue={(value) => change(i, { range: [value, model.channelRange(channel)[1]] })} />
           <Bound name={`Highest of ${channel.name}`} value={model.channelRange(channel)[1]} onValue={(value) => change(i, { range: [model.channelRange(channel)[0], value] })} />
@@ -26,12 +26,4 @@ export function ChannelControls({ model }: { model: GridModel }) {
 
 function Bound({ name, value, onValue }: { name: string; value: number; onValue(value: number): void }) {
   return <input type="text" inputMode="decimal" class="short" aria-label={name} value={String(Number(value.toPrecision(5)))} onChange={(event) => { if (Number.isFinite(Number(event.currentTarget.value))) onValue(Number(event.currentTarget.value)); }} />;
-}
-
-function hexOf(color: readonly number[]): string {
-  return `#${color.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
-}
-
-function colorOf(hex: string): [number, number, number] {
-  return [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)) as [number, number, number];
 }

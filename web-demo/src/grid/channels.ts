@@ -1,6 +1,7 @@
 // The channels of an image: where their values are, and how they are drawn together.
 import type { Channel, Variable } from "hyperslab";
 import type { ChannelStyle } from "hyperslab/deck";
+import { rangeOf } from "../link";
 import type { LabelledAxis } from "./axes";
 
 /** A channel that can be drawn together with others. */
@@ -38,6 +39,32 @@ export function channelsOf(variable: Variable, channels: readonly Channel[], var
     isOn: i < TOGETHER_MAX,
     source: sourceOf(channel, variable, variables, axis),
   }));
+}
+
+/** The channels that are drawn, as parts of a link by their index: the colour and the range. */
+export function channelLink(channels: readonly DrawnChannel[], rangeFor: (channel: DrawnChannel) => readonly [number, number]): Record<string, string> {
+  return Object.fromEntries(channels.flatMap((channel, i) => (channel.isOn ? [[`c${i}`, [hexOf(channel.color), ...rangeFor(channel)].join(",")] as const] : [])));
+}
+
+/** The channels as a link says. Without a valid channel in the link, they stay as they are. */
+export function linkedChannels(channels: readonly DrawnChannel[], link: Readonly<Record<string, string>>): readonly DrawnChannel[] {
+  const linked = channels.map((channel, i): DrawnChannel => {
+    const [hex = "", ...ends] = (link[`c${i}`] ?? "").split(",");
+    const range = rangeOf(ends.join(","));
+    return /^[0-9a-f]{6}$/.test(hex) && range ? { ...channel, color: colorOfHex(hex), range, isOn: true } : { ...channel, isOn: false };
+  });
+  const on = linked.filter(({ isOn }) => isOn).length;
+  return on > 0 && on <= TOGETHER_MAX ? linked : channels;
+}
+
+/** A colour as six digits, without `#`. */
+export function hexOf(color: readonly number[]): string {
+  return color.map((part) => part.toString(16).padStart(2, "0")).join("");
+}
+
+/** The colour of six digits. */
+export function colorOfHex(hex: string): [number, number, number] {
+  return [0, 2, 4].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)) as [number, number, number];
 }
 
 function sourceOf(channel: Channel, variable: Variable, variables: readonly Variable[], axis: LabelledAxis | undefined): DrawnChannel["source"] {

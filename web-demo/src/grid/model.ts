@@ -4,13 +4,13 @@ import { levels, type Axis, type PyramidLevel, type TileArray, type Variable } f
 import type { DrawnView, ViewValues } from "hyperslab/deck";
 import { Camera, type World } from "../camera";
 import type { Model } from "../kind";
-import type { Link } from "../link";
+import { rangeOf, rangeText, type Link } from "../link";
 import { absoluteOf, openArray, placeAt, type Opened } from "../opened";
-import { travelToLast } from "../session";
+import { failure, travelToLast } from "../session";
 import type { GridQuery, Span } from "../takeaway";
 import { labelled, type LabelledAxis } from "./axes";
 import { drawable } from "./accepts";
-import { channelsOf, type DrawnChannel } from "./channels";
+import { channelLink, channelsOf, linkedChannels, type DrawnChannel } from "./channels";
 import { isColormap } from "../colors";
 import { lastOf, writeStroke, type Stroke } from "./paint";
 import { placeOf, type Placement } from "./place";
@@ -144,8 +144,8 @@ export class GridModel implements Model {
     }
   }
 
-  /** Writes the cells of a stroke, and shows them. */
-  async paint(stroke: Stroke): Promise<void> {
+  /** Writes the cells of a stroke, and shows them. `problem`: what to tell the user afterwards. */
+  async paint(stroke: Stroke, problem?: string): Promise<void> {
     const loaded = this.loaded.peek();
     if (!loaded) return;
     this.loading.value += 1;
@@ -153,6 +153,7 @@ export class GridModel implements Model {
       const openNewest = async () => openArray({ ...this.opened, at: undefined }, loaded.variable.path);
       await writeStroke(loaded, stroke, this.brush.peek().value, this.at.peek(), openNewest);
       await travelToLast();
+      if (problem !== undefined) failure.value = problem;
     } catch (error) {
       this.failure.value = error instanceof Error ? error.message : String(error);
     } finally {
@@ -196,9 +197,11 @@ export class GridModel implements Model {
 
   link(): Record<string, string> {
     const positions = Object.entries(this.at.value).filter(([, position]) => position !== 0).map(([name, position]) => [`@${name}`, String(position)]);
-    const [lo, hi] = this.chosenRange.value ?? [];
     const colours = { attr: this.chosen.value, map: this.colormap.value, ...(this.log.value ? { scale: "log" } : {}), ...(this.channels.value.length > 0 && !this.isBlended.value ? { blend: "off" } : {}) };
-    return { ...colours, ...(lo === undefined ? {} : { range: `${lo},${hi}` }), ...Object.fromEntries(positions), ...this.camera.link() };
+    // A range that follows the values that were seen is also part of the picture.
+    const range = this.chosenRange.value ? { range: rangeText(this.chosenRange.value) } : { seen: rangeText(this.seenRange.value) };
+    const channels = this.blended.value.length > 0 ? channelLink(this.channels.value, (channel) => this.channelRange(channel)) : {};
+    return { ...colours, ...(this.blended.value.length > 0 ? channels : range), ...Object.fromEntries(positions), ...this.camera.link() };
   }
 
   stop(): void {
@@ -248,11 +251,12 @@ export class GridModel implements Model {
       if (this.isNew) {
         this.camera.followLink(this.start);
         this.chosenRange.value = rangeOf(this.start["range"]);
+        this.seenRange.value = rangeOf(this.start["seen"]) ?? this.seenRange.peek();
         this.log.value = this.start["scale"] === "log";
       }
     } else if (JSON.stringify(worldOf(loaded)) !== JSON.stringify(this.camera.world.peek())) this.camera.fit(worldOf(loaded));
     if (this.isNew || before === this) {
-      this.channels.value = loaded.channels;
+      this.channels.value = this.isNew ? linkedChannels(loaded.channels, this.start) : loaded.channels;
       this.isBlended.value = loaded.channels.length > 0 && this.start["blend"] !== "off";
     }
     this.isNew = false;
@@ -301,11 +305,5 @@ function drawnAxes(axes: readonly LabelledAxis[]): [LabelledAxis | undefined, La
 }
 
 function worldOf({ x, y, placement: { aspect, up } }: Loaded): World {
-  return { x: [0, x.length], y: [0, (y?.length ?? 1) * aspect], up };
-}
-
-/** The range that a link states, such as `0,255`. */
-function rangeOf(text = ""): readonly [number, number] | undefined {
-  const [lo = NaN, hi = NaN, ...rest] = text.split(",").map((part) => (part.trim() === "" ? NaN : Number(part)));
-  return rest.length === 0 && Number.isFinite(lo) && Number.isFinite(hi) && lo <= hi ? [lo, hi] : undefined;
+  return { x: [0, x.length], y: [0, (y?.length ?? 1) * aspect], up, isCells: true };
 }

@@ -1,19 +1,27 @@
 // The state of a picture of points: which are read, and how they are drawn.
-import { computed, signal, type Signal } from "@preact/signals";
-import type { Attr, Fields, TileArray } from "hyperslab";
+import { batch, computed, effect, signal, type Signal } from "@preact/signals";
+import { query, type Attr, type Ranges, type TileArray, type Value } from "hyperslab";
 import type { ViewValues } from "hyperslab/deck";
-import { Camera, type World } from "../camera";
+import { Camera } from "../camera";
 import type { Model } from "../kind";
-import type { Link } from "../link";
+import { rangeOf, rangeText, type Link } from "../link";
 import { absoluteOf, arrayOf, type Opened } from "../opened";
 import { fieldsOf, type Field } from "../table/field";
-import type { PointsQuery, Span } from "../takeaway";
+import type { PointsQuery } from "../takeaway";
 import { isColormap } from "../colors";
 import { summarize, type Summary } from "../statistics";
 import * as text from "../text";
 import { plotted } from "./accepts";
+import { readPoint, type Point } from "./details";
+import { pointsMax } from "./limit";
+import { fillingAspect, rangesOf, spanOf, startAspect, worldOf } from "./space";
 
 type Closed = readonly [number, number];
+
+/** How long the view rests before what is in view is read again. */
+const REST_MS = 120;
+/** How long the pointer rests on a point before its other fields are read. */
+const HOVER_MS = 60;
 
 export class PointsModel implements Model {
   readonly camera = new Camera();
@@ -36,15 +44,27 @@ export class PointsModel implements Model {
   readonly failure = signal<string | undefined>(undefined);
   /** How many points were read, whether all were, and whether some were left out because there are too many. */
   readonly count = signal({ read: 0, done: false, limited: false });
-  readonly busy = computed(() => (this.count.value.done || this.failure.value !== undefined ? 0 : 1));
+  /** The number of all points in view, if some were left out. */
+  readonly total = signal<number | undefined>(undefined);
+  /** How many times longer than x y is drawn. */
+  readonly aspect: Signal<number>;
+  /** The ranges of the dimensions in view, to read. `undefined` until the canvas has a size. */
+  readonly inView = signal<Ranges | undefined>(undefined);
+  private readonly detailing = signal(0);
+  readonly busy = computed(() => (this.count.value.done || this.failure.value !== undefined ? this.detailing.value : 1));
   /** The fields of the point under the pointer. */
-  readonly picked = signal<Readonly<Record<string, unknown>> | undefined>(undefined);
+  readonly picked = signal<Point | undefined>(undefined);
   readonly summary = signal<Summary | undefined>(undefined);
   /** All fields of the array, with the values of enumerations. */
   readonly columns = signal<readonly Field[]>([]);
   /** What is wrong with the condition. */
   readonly badCondition = signal<string | undefined>(undefined);
   private readonly abort = new AbortController();
+  /** The read of the fields of a point. */
+  private pointing = new AbortController();
+  /** Where the camera was when a link said which range of values was seen. */
+  private linkedView: string | undefined;
+  private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(readonly opened: Opened, link: Link, before: PointsModel | undefined) {
     const found = plotted(opened);
@@ -57,17 +77,26 @@ export class PointsModel implements Model {
     this.chosen = signal(this.fields.includes(link["attr"] ?? "") ? (link["attr"] ?? "") : (this.fields[0] ?? ""));
     this.colormap = signal(isColormap(link["map"]) ? link["map"] : "magma");
     this.where = signal(link["where"] ?? "");
-    this.camera.fit(worldOf(array, this.x, this.y));
+    const ranges = rangesOf(array, this.x, this.y);
+    this.aspect = signal(before ? before.aspect.peek() : isGeographic(this) ? 1 : startAspect(ranges, link["aspect"]));
+    this.camera.fit(worldOf(ranges, this.aspect.peek()));
     if (before) {
       this.picked.value = before.picked.peek();
       this.camera.follow(before.camera);
       this.seenRange.value = before.seenRange.peek();
       this.pointer.value = before.pointer.peek();
-    } else this.camera.followLink(link);
+    } else {
+      this.camera.followLink(link);
+      const seen = rangeOf(link["seen"]);
+      if (seen) [this.seenRange.value, this.linkedView] = [seen, JSON.stringify(this.camera.link())];
+    }
+    const dispose = effect(() => this.followView());
+    this.abort.signal.addEventListener("abort", dispose);
     void this.readColumns().catch((error: unknown) => { this.failure.value = String(error); });
   }
 
   choose(name: string): void {
+    this.linkedView = undefined;
     this.chosen.value = name;
     this.chosenRange.value = undefined;
     this.seenRange.value = [Infinity, -Infinity];
@@ -76,15 +105,60 @@ export class PointsModel implements Model {
   /** A sample of the values in view has arrived. */
   see({ values, extents }: Pick<ViewValues, "values" | "extents">): void {
     this.summary.value = summarize(values[0] ?? [], extents[0]);
-    if (this.summary.value) this.seenRange.value = [this.summary.value.min, this.summary.value.max];
+    // A followed link shows the colours of its author until the view changes.
+    if (this.linkedView !== JSON.stringify(this.camera.link())) this.linkedView = undefined;
+    if (this.summary.value && this.linkedView === undefined) this.seenRange.value = [this.summary.value.min, this.summary.value.max];
   }
 
   link(): Record<string, string> {
-    return { attr: this.chosen.value, map: this.colormap.value, where: this.where.value, ...this.camera.link() };
+    const aspect: Link = isGeographic(this) ? {} : { aspect: String(this.aspect.value) };
+    return { attr: this.chosen.value, map: this.colormap.value, where: this.where.value, seen: rangeText(this.seenRange.value), ...aspect, ...this.camera.link() };
   }
 
   stop(): void {
+    clearTimeout(this.timer);
+    this.pointing.abort();
     this.abort.abort();
+  }
+
+  /** Draws y as long as x, or in the unit of x. */
+  fill(isFilling: boolean): void {
+    const ranges = rangesOf(this.array, this.x, this.y);
+    batch(() => {
+      this.aspect.value = isFilling ? fillingAspect(ranges) : 1;
+      this.camera.fit(worldOf(ranges, this.aspect.peek()));
+    });
+  }
+
+  /** The names of the fields that are drawn. Others are not read. */
+  get drawnFields(): string[] {
+    return [...new Set([this.x, this.y, ...(this.fields.includes(this.chosen.value) ? [this.chosen.value] : []), ...(this.size === undefined ? [] : [this.size])])];
+  }
+
+  /** The most points that are read. */
+  get most(): number {
+    return pointsMax(this.drawnFields.map((name) => ({ type: this.typeOf(name) })));
+  }
+
+  /** Points were read. */
+  came(read: number, done: boolean, limited: boolean): void {
+    this.count.value = { read, done, limited };
+    this.failure.value = this.total.value = undefined;
+    if (limited && done) void this.countAll().catch(() => undefined);
+  }
+
+  /** Shows the fields of the point under the pointer: at once those that are drawn, and then all. */
+  point(drawn: Point | undefined): void {
+    this.pointing.abort();
+    const { signal } = (this.pointing = new AbortController());
+    // An index of an enumeration comes as its label, which may be a number, too.
+    this.picked.value = drawn && Object.fromEntries(Object.entries(drawn).filter(([name, value]) => !this.isCoded(name) || typeof value === "string"));
+    if (drawn) void this.readDetails(drawn, signal).catch(() => undefined);
+  }
+
+  /** The text of a field of the point under the pointer. */
+  textOf(name: string, value: Value): string {
+    return typeof value === "string" ? value : this.shown(name, value as number | bigint);
   }
 
   /** The text of a stored value of a field. Indices into an enumeration become its values. */
@@ -114,8 +188,56 @@ export class PointsModel implements Model {
   /** What is shown, as a query. */
   query(): PointsQuery {
     const { x, y } = this.camera.visible.peek();
-    const ranges = [{ name: this.x, seen: x }, { name: this.y, seen: y }].map(({ name, seen }) => ({ name, ...spanOf(this.array, name, seen) }));
+    const aspect = this.aspect.peek();
+    const ranges = [{ name: this.x, seen: x }, { name: this.y, seen: [y[0] / aspect, y[1] / aspect] as const }].map(({ name, seen }) => ({ name, ...spanOf(this.array, name, seen) }));
     return { url: absoluteOf(this.opened.place), ranges, dims: this.array.dims.map((dim) => dim.name), where: this.where.peek(), at: this.opened.at };
+  }
+
+  /** Reads what is in view when the view rests. */
+  private followView(): void {
+    const { size, visible } = this.camera;
+    const { width, height } = size.value;
+    void visible.value;
+    if (width <= 1 || height <= 1) return;
+    clearTimeout(this.timer);
+    const ask = () => {
+      const next = Object.fromEntries(this.query().ranges.map(({ name, lo, hi }) => [name, [lo, hi] as [number | bigint, number | bigint]]));
+      if (text.exactJson(next) === text.exactJson(this.inView.peek())) return;
+      batch(() => {
+        this.inView.value = next;
+        this.count.value = { ...this.count.peek(), done: false };
+      });
+    };
+    if (this.inView.peek()) this.timer = setTimeout(ask, REST_MS);
+    else ask();
+  }
+
+  private async countAll(): Promise<void> {
+    const [ranges, where] = [this.inView.peek(), this.where.peek()];
+    const total = await query(this.array, { ...(ranges ? { ranges } : {}), ...(where ? { where } : {}), signal: this.abort.signal }).count();
+    if (this.inView.peek() === ranges && this.where.peek() === where) this.total.value = total;
+  }
+
+  private async readDetails(drawn: Point, signal: AbortSignal): Promise<void> {
+    const shown = this.array.attrs.filter(({ cell, type }) => cell === 1 || /^(string|char)/.test(type));
+    const names = [...this.array.dims, ...shown].map(({ name }) => name);
+    if (names.every((name) => name in drawn)) return;
+    this.detailing.value += 1;
+    try {
+      await new Promise((done) => setTimeout(done, HOVER_MS));
+      signal.throwIfAborted();
+      const isDim = (name: string) => this.array.dims.some((dim) => dim.name === name);
+      const part = (isWanted: (name: string) => boolean) => Object.fromEntries(Object.entries(drawn).filter(([name]) => isWanted(name)));
+      // Enumerations come as their labels.
+      const found = await readPoint(this.array, names, part(isDim), part((name) => !isDim(name) && !this.isCoded(name)), signal);
+      if (found && !signal.aborted) this.picked.value = found;
+    } finally {
+      this.detailing.value -= 1;
+    }
+  }
+
+  private isCoded(name: string): boolean {
+    return this.array.attrs.find((attr) => attr.name === name)?.enumeration !== undefined;
   }
 
   private async readColumns(): Promise<void> {
@@ -131,29 +253,4 @@ export function isGeographic({ x, y }: Pick<PointsModel, "x" | "y">): boolean {
 
 function isNumber({ cell, type }: Attr): boolean {
   return cell === 1 && !/^(string|char|blob|any|geom)/.test(type);
-}
-
-/** A domain that is so many times wider than what was written is not shown whole. */
-const EMPTY_MAX = 50;
-
-function worldOf(array: TileArray<Fields>, x: string, y: string): World {
-  const written = array.nonEmptyDomain();
-  const range = (name: string): [number, number] => {
-    const index = array.dims.findIndex((dim) => dim.name === name);
-    const [lo, hi] = (array.dims[index]?.domain ?? [0, 1]).map(Number) as [number, number];
-    const [from, to] = (written?.[index] ?? [lo, hi]).map(Number) as [number, number];
-    const margin = (to - from) / 20 || 0.5;
-    return hi - lo <= (to - from) * EMPTY_MAX || (hi - lo) <= 1000 ? [lo, hi] : [from - margin, to + margin];
-  };
-  return { x: range(x), y: range(y), up: true };
-}
-
-/** The coordinates of a dimension in a range of the world: exact at the ends of the domain. */
-function spanOf({ dims }: TileArray, name: string, [from, to]: Closed): Span {
-  const { type = "", domain } = dims.find((dim) => dim.name === name) ?? {};
-  const [first, last] = (domain ?? [from, to]) as readonly [number | bigint, number | bigint];
-  if (type.startsWith("float")) return { type, lo: Math.max(from, Number(first)), hi: Math.min(to, Number(last)) };
-  const whole = (value: number) => (typeof first === "bigint" ? BigInt(value) : value);
-  const [lo, hi] = [whole(Math.floor(from)), whole(Math.ceil(to))];
-  return { type, lo: lo < first ? first : lo, hi: hi > last ? last : hi };
 }

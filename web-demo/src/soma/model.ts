@@ -3,6 +3,7 @@ import { batch, computed, signal } from "@preact/signals";
 import { colormap } from "hyperslab/deck";
 import { Camera } from "../camera";
 import type { Model } from "../kind";
+import { rangeOf, rangeText } from "../link";
 import { openArray, type Opened } from "../opened";
 import type { Region } from "../table/rows";
 import { TableState } from "../table/state";
@@ -59,6 +60,8 @@ export class SomaModel implements Model {
     this.obs = new TableState(async () => openArray(opened, experiment.obs.path), experiment.obs, { where: link["where"], sort: link["sort"] });
     this.map.value = Math.max(0, experiment.maps.findIndex(({ name }) => name === link["map"]));
     this.layer.value = Math.max(0, experiment.layers.findIndex(({ name }) => name === link["layer"]));
+    const size = Number(link["size"] ?? 0);
+    this.pointSize.value = size >= 0.5 && size <= 10 ? size : 0;
     void this.run(async () => this.start(link, before));
   }
 
@@ -183,6 +186,7 @@ export class SomaModel implements Model {
     return {
       ...(map ? { map } : {}), ...(layer ? { layer } : {}),
       ...(by ? ("gene" in by ? { gene: String(by.gene.id) } : { by: by.column }) : {}),
+      hide: [...this.hidden.value].join(","), range: rangeText(this.range.value), size: this.pointSize.value > 0 ? String(this.pointSize.value) : "",
       ...(this.points.value ? this.camera.link() : {}), ...this.obs.link(),
     };
   }
@@ -216,6 +220,11 @@ export class SomaModel implements Model {
     }
     if (!this.by.peek() && column) this.by.value = { column: column.name };
     await this.colour();
+    const hidden = (link["hide"] ?? "").split(",").filter((code) => /^\d+$/.test(code)).map(Number);
+    batch(() => {
+      this.hidden.value = new Set(hidden);
+      this.range.value = rangeOf(link["range"]);
+    });
   }
 
   private async loadGenes(): Promise<void> {
@@ -237,7 +246,7 @@ export class SomaModel implements Model {
     batch(() => {
       this.points.value = points;
       this.hovered.value = undefined;
-      this.camera.fit({ ...withMargin(extentOf(points)), up: true });
+      this.camera.fit({ ...withMargin(extentOf(points)), up: true, isCells: false });
       if (isFirst && before?.points.peek()) this.camera.follow(before.camera);
       if (isFirst) this.camera.followLink(link);
     });

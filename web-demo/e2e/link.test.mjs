@@ -1,0 +1,119 @@
+// The page's link and the browser's history: a link shows the same picture again, and Back returns to what was open before.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, before, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { picture, SITE_DIR, serve, settled, visit } from "./page.mjs";
+
+const { create, put, putMeta, writeManifest } = await import(pathToFileURL(resolve(SITE_DIR, "hyperslab/node.js")).href);
+const folder = mkdtempSync(join(tmpdir(), "link-"));
+let data;
+
+before(async () => {
+  data = await serve(folder);
+  const dims = ["y", "x"].map((name) => ({ name, type: "int32", domain: [0, 99], tile: 50 }));
+  const hill = await create(join(folder, "hill"), { type: "dense", dims, attrs: [{ name: "v", type: "int32" }] }, { at: 1 });
+  await put(hill, null, Int32Array.from({ length: 10_000 }, (_, i) => i), { at: 1000 });
+  await writeManifest(hill);
+  const small = await create(join(folder, "small"), { type: "sparse", dims: ["y", "x"].map((name) => ({ name, type: "float64", domain: [0, 1e-6], tile: 1e-7 })), attrs: [{ name: "v", type: "int32" }] }, { at: 1 });
+  await put(small, null, { y: Float64Array.of(2e-7, 5.000001e-7, 5.000004e-7), x: Float64Array.of(2e-7, 5.000001e-7, 5.000004e-7), v: Int32Array.of(1, 2, 9) }, { at: 1000 });
+  await writeManifest(small);
+  const image = await create(join(folder, "image"), { type: "dense", dims: [{ name: "band", type: "int32", domain: [0, 2], tile: 1 }, ...["y", "x"].map((name) => ({ name, type: "int32", domain: [0, 9], tile: 10 }))], attrs: [{ name: "v", type: "uint8" }] }, { at: 1 });
+  await put(image, null, Uint8Array.from({ length: 300 }, (_, i) => i), { at: 1000 });
+  await writeManifest(image);
+});
+after(() => rmSync(folder, { recursive: true }));
+
+const link = (name, more = "") => `#url=${encodeURIComponent(`${data}${name}`)}${more}`;
+const parts = (page) => Object.fromEntries(new URLSearchParams(new URL(page.url()).hash.slice(1)));
+/** Waits until the link has been written. */
+const rested = async (page) => { await settled(page); await page.waitForTimeout(400); };
+
+/** Opens the link of a page in another one, and asserts that both pictures are the same. */
+async function assertSame(page) {
+  await rested(page);
+  const shown = await picture(page);
+  const { page: other, errors } = await visit(new URL(page.url()).hash);
+  await rested(other);
+  const again = await picture(other);
+  assert.deepEqual([again.width, again.height], [shown.width, shown.height]);
+  assert.ok(Buffer.from(again.data).equals(Buffer.from(shown.data)), `${page.url()} shows another picture`);
+  assert.deepEqual(errors, []);
+  await other.close();
+}
+
+test("a link has the range of the colours that nobody chose", async () => {
+  const { page } = await visit(link("hill"));
+  await rested(page);
+  assert.equal(parts(page).seen, "0,9999");
+  const box = await page.locator("#picture").boundingBox();
+  await page.mouse.move(box.x + box.width * 0.5, box.y + box.height * 0.9);
+  for (let i = 0; i < 3; i++) await page.mouse.wheel(0, -500);
+  await assertSame(page);
+  assert.equal(await page.textContent("#legend-lo"), "0");
+});
+
+test("points keep their place and their colours in a small domain, and can be told apart", async () => {
+  const { page, errors } = await visit(link("small", "&x=5.0000025e-7&y=5.0000025e-7&z=1e15"));
+  await rested(page);
+  assert.equal(Number(parts(page).z), 1e15);
+  assert.ok(Math.abs(Number(parts(page).x) - 5.0000025e-7) < 1e-17, parts(page).x);
+  assert.match(await page.textContent("#cursor"), /^2 points in view$/);
+  const box = await page.locator("#picture").boundingBox();
+  for (const [offset, v] of [[-150, 2], [150, 9]]) {
+    await page.mouse.move(box.x + box.width / 2 + offset, box.y + box.height / 2 - offset);
+    await settled(page);
+    assert.equal((await page.locator("#tip tr").allTextContents()).at(-1), `v${v}`);
+  }
+  await page.mouse.move(box.x + 10, box.y + 10);
+  await assertSame(page);
+  assert.deepEqual(errors, []);
+});
+
+test("Back and Forward return to what was open, with its state", async () => {
+  const { page, errors } = await visit(link("hill", "&map=magma"));
+  await rested(page);
+  await page.selectOption("#colours", "cividis");
+  const start = await page.evaluate(() => history.length);
+  await page.fill("#url", `${data}small`);
+  await page.click("#address button");
+  await page.waitForFunction(() => document.querySelector("#status")?.textContent.includes("points"));
+  await rested(page);
+  assert.equal(await page.evaluate(() => history.length), start + 1);
+  await page.goBack();
+  await page.waitForFunction(() => document.getElementById("colours")?.value === "cividis");
+  await rested(page);
+  assert.match(parts(page).url, /hill$/);
+  assert.equal(parts(page).map, "cividis");
+  await page.goForward();
+  await page.waitForFunction(() => document.querySelector("#status")?.textContent.includes("points"));
+  await rested(page);
+  assert.match(parts(page).url, /small$/);
+  assert.equal(await page.evaluate(() => history.length), start + 1, "moving through the history adds nothing to it");
+  assert.deepEqual(errors, []);
+});
+
+test("Back returns to a folder of this device and from it", async () => {
+  const { page } = await visit(link("hill"));
+  // A folder of the page's storage stands for one that the user picks.
+  await page.evaluate(async (from) => {
+    const { copy, HttpStore, OpfsStore } = await import("./hyperslab/index.js");
+    await copy(new HttpStore(from), await OpfsStore.open("picked"));
+    window.showDirectoryPicker = async () => (await navigator.storage.getDirectory()).getDirectoryHandle("picked");
+  }, `${data}small`);
+  await page.click("#pick");
+  await page.waitForFunction(() => document.querySelector("#status")?.textContent.includes("points"));
+  assert.equal(new URL(page.url()).hash, "");
+  await page.fill("#url", `${data}hill`);
+  await page.click("#address button");
+  await page.waitForFunction(() => document.querySelector("#graticule") !== null);
+  await page.goBack();
+  await page.waitForFunction(() => document.querySelector("#status")?.textContent.includes("points"));
+  await rested(page);
+  await page.goBack();
+  await page.waitForFunction(() => document.querySelector("#graticule") !== null);
+  await rested(page);
+  assert.match(parts(page).url, /hill$/);
+});

@@ -1,0 +1,53 @@
+// The browser's history: what was open before is an entry of its own, so that Back and Forward return to it.
+import { effect } from "@preact/signals";
+import { pushLink, readLink, writeLink, type Link } from "./link";
+import { addressOf, type Place } from "./opened";
+import { follow, show, shown } from "./session";
+
+/** Data of this device, which has no link. A reload of the page forgets it. */
+const local: { place: Place; link: Link }[] = [];
+
+/** What was shown last: an address, or the index of data of this device. */
+let last: string | number | undefined;
+
+/** Keeps the entries of the history and the page's link up to date, and follows them. */
+export function keepHistory(): void {
+  effect(() => {
+    const model = shown.value?.model;
+    if (!model) return;
+    const { place, at } = model.opened;
+    const time: Link = at === undefined ? {} : { at: String(at) };
+    const link: Link = { ...time, ...model.link() };
+    const key = place.store ? keepLocal(place, link) : addressOf(place);
+    const [isFirst, isOther] = [last === undefined, last !== key];
+    last = key;
+    // The page's first picture takes the entry that the browser made.
+    if (isOther && current() !== key && !(isFirst && current() === undefined)) pushEntry(key, time);
+    // Until everything has been read, a link would lack parts of it. The user may have gone back meanwhile.
+    if (typeof key === "string" && model.busy.value === 0 && (current() === key || current() === undefined)) writeLink({ url: key, ...link });
+  });
+  onpopstate = () => {
+    const key = current();
+    const entry = typeof key === "number" ? local[key] : undefined;
+    if (entry) void show(entry.place, entry.link);
+  };
+  onhashchange = () => { if (typeof current() !== "number") void follow(); };
+}
+
+function pushEntry(key: string | number, time: Link): void {
+  if (typeof key === "number") pushLink({}, { local: key });
+  else pushLink({ url: key, ...time });
+}
+
+/** What the current entry shows. `undefined` if nothing says so. */
+function current(): string | number | undefined {
+  const entry = (history.state as { local?: unknown } | null)?.local;
+  return typeof entry === "number" ? entry : readLink()["url"];
+}
+
+/** The index of data of this device, whose link is kept. */
+function keepLocal(place: Place, link: Link): number {
+  const known = local.find((entry) => entry.place.store === place.store && entry.place.path === place.path);
+  if (known) known.link = link;
+  return known ? local.indexOf(known) : local.push({ place, link }) - 1;
+}
