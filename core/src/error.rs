@@ -105,8 +105,8 @@ fn hint(path: &str, what: &str) -> String {
     let within = |folder: &str| path.split('/').any(|part| part == folder);
     let what = match what {
         "" if within("__fragments") => {
-            "it belongs to a committed fragment; if the fragment was just vacuumed, open the array again, or run `hyperslab \
-             vacuum` to repair the list of commits; otherwise restore the file from a backup, or remove the fragment's \
+            "it belongs to a committed fragment; if the fragment was vacuumed, open the array or take the snapshot again, or \
+             run `hyperslab vacuum` to repair the list of commits; otherwise restore the file from a backup, or remove the fragment's \
              marker from __commits to give up its cells"
         }
         "" if within("__enumerations") => "it holds the values of an enumeration; restore the file from a backup",

@@ -1,9 +1,18 @@
-//! Unique ids for new files, derived from a seed.
+//! Unique ids for new files, derived from a seed, and fingerprints of what exists.
 
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 use crate::filter::{Key, Nonces};
+
+/// A fingerprint of these parts, in this order.
+pub(crate) fn fingerprint<'a>(parts: impl Iterator<Item = &'a [u8]>) -> [u8; 16] {
+    let add = |sha: Sha256, part: &[u8]| sha.chain_update((part.len() as u64).to_le_bytes()).chain_update(part);
+    let digest = parts.fold(Sha256::new(), add).finalize();
+    let mut out = [0; 16];
+    out.copy_from_slice(&digest[..16]);
+    out
+}
 
 /// Draws unique ids from one seed.
 ///

@@ -101,8 +101,10 @@
 //! | --- | --- |
 //! | create an array | [`Array::create`], or [`schema_json::from_json`] for schemas as JSON |
 //! | open it, now or in the past | [`Array::open`], [`Array::at`] |
+//! | open it in other processes without listing it again | [`Array::snapshot`], [`Array::from_snapshot`] |
 //! | read a region at once | [`Array::read`] |
 //! | read more than fits in memory | [`Array::batches`] |
+//! | divide a query among threads or processes | [`Array::plan_splits`], [`Array::part`] |
 //! | filter cells by value | [`Condition`], parsed from text such as `"temp > 30 and place != 'here'"` |
 //! | count, sum, find extremes | [`Array::count`], [`Array::aggregate`] |
 //! | read scattered cells of a dense array | [`Array::read_points`] |
@@ -212,7 +214,7 @@ pub mod view;
 mod write;
 mod xml;
 
-pub use array::{Array, AxisValues, CreateOptions, Fragment, OpenOptions, Window};
+pub use array::{Array, AxisValues, CreateOptions, Fragment, OpenOptions, SnapshotOptions, Window};
 pub use cache::Cache;
 pub use column::Column;
 pub use context::{Context, Transaction};
@@ -222,6 +224,7 @@ pub use error::{Error, Malformed, MalformedKind, Result};
 pub use filter::Key;
 pub use query::{
     Aggregate, Batch, Batches, CompareOp, Condition, Finding, PlannedRequest, PlannedTile, Query, ReadPlan, Region,
+    Split,
 };
 pub use scalar::{Scalar, ScalarRange};
 pub use write::{BoxWriter, Cells, FragmentWriter, SealedFragment, WriteOptions, commit_together};

@@ -45,3 +45,9 @@ pub const WHOLE_FILE_BYTES_MAX: u64 = 256 << 20;
 pub const LISTING_BYTES_MAX: u64 = 64 << 20;
 /// Size of a manifest, in bytes.
 pub const MANIFEST_BYTES_MAX: u64 = 32 << 20;
+/// Size of a snapshot token or a split before compression, in bytes.
+pub const MESSAGE_BYTES_MAX: u64 = 2 << 30;
+/// Default size of the indexes in a snapshot token, in bytes as stored.
+pub const SNAPSHOT_INDEX_BYTES: u64 = 4 << 20;
+/// The most splits of a query, and the most tiles that a plan of splits looks at.
+pub const SPLITS_MAX: usize = 1 << 20;

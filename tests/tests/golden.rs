@@ -7,7 +7,10 @@ use hyperslab::internals::filter::Nonces;
 use hyperslab::internals::format::{consolidated_metadata, generic_tile};
 use hyperslab::maintain::{ConsolidateOptions, Evolution, Mode, consolidate, evolve};
 use hyperslab::schema::Attribute;
-use hyperslab::{Array, CellCount, Context, Datatype, Error, Finding, OpenOptions, Window, WriteOptions};
+use hyperslab::{
+    Array, CellCount, Context, Datatype, Error, Finding, OpenOptions, Query, Region, SnapshotOptions, Split, Window,
+    WriteOptions,
+};
 use hyperslab_tests::case::Case;
 use hyperslab_tests::hex::Hex;
 use hyperslab_tests::report::Report;
@@ -54,6 +57,43 @@ fn no_sound_sample_is_called_damaged() {
     assert!(files > 5_000, "only {files} files were read");
     damage.retain(|d: &String| !d.starts_with("2.2.2 sparse_nulls: "));
     assert!(damage.is_empty(), "{damage:#?}");
+}
+
+/// A token carries what each format version needs, such as the metadata files of versions 1 and 2.
+#[test]
+fn every_old_array_reads_the_same_through_a_snapshot() {
+    let (mut read, mut cells) = (0, 0);
+    for release in golden::load() {
+        for case in &release.cases {
+            let name = format!("{} {}", release.library, case.name);
+            let (context, key) = (golden::in_memory(case), case.key().expect("a key"));
+            let options = OpenOptions {
+                window: Window::ALL,
+                key: key.clone(),
+            };
+            let array = block_on(Array::open(&context, "array", &options)).expect("an array");
+            let token = block_on(array.snapshot(&SnapshotOptions::default())).expect(&name);
+            let same = block_on(Array::from_snapshot(&context, "array", &token, key)).expect(&name);
+            assert_eq!(same.fingerprint(), array.fingerprint(), "{name}");
+            let Some(written) = array.non_empty_domain() else { continue };
+            let query = Query {
+                region: Region::from_box(written),
+                ..Query::default()
+            };
+            // NaN differs from itself.
+            let result = |array: &Array| format!("{:?}", block_on(array.read(&query)).map_err(|e| e.to_string()));
+            assert_eq!(result(&same), result(&array), "{name}");
+            let Ok(expected) = block_on(array.count(&query)) else { continue };
+            let splits = block_on(same.plan_splits(&query, 500)).expect(&name);
+            let count = |split: &Split| {
+                let (part, query) = same.part(split).expect(&name);
+                block_on(part.count(&query)).expect(&name)
+            };
+            assert_eq!(splits.iter().map(count).sum::<u64>(), expected, "{name}: {splits:?}");
+            (read, cells) = (read + 1, cells + expected);
+        }
+    }
+    assert!(read > 600 && cells > 10_000, "{read} arrays, {cells} cells");
 }
 
 /// Fragments before format version 10 do not name their schema, so libtiledb cannot open such an array with two

@@ -19,6 +19,7 @@ const SHELL: &[&str] = &[
     "core/src/array/schemas.rs",
     "core/src/array/sections.rs",
     "core/src/array/sizes.rs",
+    "core/src/array/token.rs",
     "core/src/array/vacuumed.rs",
     "core/src/context/transaction",
     "core/src/conventions/fetch.rs",

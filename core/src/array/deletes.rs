@@ -39,6 +39,7 @@ pub(super) async fn load_deletes(
             keep: StoredCondition::decode(&payload).at(&path)?,
             path: r.path,
             time_ms: r.time_ms,
+            stored: Bytes::copy_from_slice(&bytes),
         })
     };
     side_by_side(refs.iter().cloned().map(load)).await

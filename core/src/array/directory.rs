@@ -65,6 +65,23 @@ pub struct FragmentRef {
     pub unmarked: bool,
 }
 
+impl FragmentRef {
+    /// The fragment in the folder `path` with this parsed name.
+    ///
+    /// # Errors
+    /// [`crate::Error::UnsupportedVersion`] for a fragment newer than this release.
+    pub(super) fn new(path: String, name: &TimestampedName, unmarked: bool) -> Result<Self> {
+        Ok(Self {
+            version: name.version().map_err(misnamed).at(&path)?,
+            start_ms: name.start_ms,
+            end_ms: name.end_ms,
+            name: stem(last_part(&path)).to_owned(),
+            unmarked,
+            path,
+        })
+    }
+}
+
 /// A delete commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeleteRef {
@@ -237,14 +254,7 @@ impl<'a> Committed<'a> {
         let mut fragments = Vec::new();
         for (path, name, unmarked) in self.fragments {
             if rule.admits(&name) {
-                fragments.push(FragmentRef {
-                    version: name.version().map_err(misnamed).at(&path)?,
-                    start_ms: name.start_ms,
-                    end_ms: name.end_ms,
-                    name: stem(last_part(&path)).to_owned(),
-                    unmarked,
-                    path,
-                });
+                fragments.push(FragmentRef::new(path, &name, unmarked)?);
             }
         }
         let replaced = lists.replaced(|path| !path.starts_with(META_DIR), |name| rule.admits(name));

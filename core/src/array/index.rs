@@ -44,6 +44,9 @@ pub(crate) struct Missing {
     pub(crate) end: Option<u64>,
 }
 
+/// Parts of a metadata file, each with its offset: usually its end, which was read with the footer.
+pub(crate) type Pieces = Vec<(u64, Bytes)>;
+
 /// The sections of one fragment. An array can have thousands of fragments and most reads need only a few, so memory is
 /// allocated when a section is first needed.
 #[derive(Debug)]
@@ -55,8 +58,8 @@ pub(crate) struct Index {
     starts: OnceLock<Vec<u64>>,
     /// End of the last section, if the file's size is known.
     end: Option<u64>,
-    /// The end of the metadata file, as far as it was read with the footer, and its offset.
-    tail: (u64, Bytes),
+    /// Parts of the metadata file that are in memory, each with its offset.
+    pieces: Pieces,
     /// Writer's version, according to the sections.
     writer: OnceLock<Version>,
     rtree: OnceLock<RTree>,
@@ -94,14 +97,14 @@ impl IndexLists {
 }
 
 impl Index {
-    /// An empty index of a fragment with this footer. `end` and `tail` as far as known.
-    pub(crate) const fn new(footer: Arc<Footer>, end: Option<u64>, tail: (u64, Bytes)) -> Self {
+    /// An empty index of a fragment with this footer. `end` and `pieces` as far as known.
+    pub(crate) const fn new(footer: Arc<Footer>, end: Option<u64>, pieces: Pieces) -> Self {
         Self {
             footer,
             tiles: u64::MAX,
             starts: OnceLock::new(),
             end,
-            tail,
+            pieces,
             writer: OnceLock::new(),
             rtree: OnceLock::new(),
             lists: OnceLock::new(),
@@ -152,7 +155,7 @@ impl Index {
 
     /// The complete index of a fragment of versions 1 and 2.
     pub(crate) fn legacy(footer: Arc<Footer>, metadata: LegacyMetadata) -> Self {
-        let index = Self::new(footer, Some(0), (0, Bytes::new()));
+        let index = Self::new(footer, Some(0), Pieces::new());
         let into = index.lists();
         let fill = |locks: &[OnceLock<Vec<u64>>], lists: Vec<Vec<u64>>| {
             for (lock, list) in locks.iter().zip(lists) {
@@ -167,12 +170,18 @@ impl Index {
     }
 
     /// The sections among `wanted` that are not implied. `schema` is the fragment's schema.
-    pub(crate) fn needed(&self, wanted: &[Section], schema: &Schema) -> Vec<Section> {
+    pub(crate) fn not_implied(&self, wanted: &[Section], schema: &Schema) -> Vec<Section> {
         // Loading any section reveals the writer's version. That is not needed for implied bounding boxes.
         let anonymous = !self.footer.version.has_types_of_filters() && schema.pipelines().any(Pipeline::hands_on_types);
         let implied = |s: &Section| self.is_implied(*s) && (!anonymous || *s == Section::RTree);
-        let (known, needed): (Vec<Section>, Vec<Section>) = wanted.iter().partition(|s| implied(s));
-        if let (true, Some(domain)) = (known.contains(&Section::RTree), &self.footer.non_empty_domain) {
+        wanted.iter().filter(|s| !implied(s)).copied().collect()
+    }
+
+    /// Same as [`Index::not_implied`]. Builds an implied R-tree.
+    pub(crate) fn needed(&self, wanted: &[Section], schema: &Schema) -> Vec<Section> {
+        let needed = self.not_implied(wanted, schema);
+        let is_built = wanted.contains(&Section::RTree) && !needed.contains(&Section::RTree);
+        if let (true, Some(domain)) = (is_built, &self.footer.non_empty_domain) {
             self.rtree.get_or_init(|| {
                 let mut leaf = Level::new(schema);
                 leaf.push(domain);
@@ -196,10 +205,19 @@ impl Index {
             Section::NullCounts(i) => is_set(&self.lists().null_counts, i),
             Section::Conditions => self.conditions.get().is_some(),
         };
-        let wanted = wanted.iter().filter(|s| !known(s));
-        wanted
-            .filter_map(|&section| self.place(section).map(|(start, end)| Missing { section, start, end }))
-            .collect()
+        let wanted: Vec<Section> = wanted.iter().filter(|s| !known(s)).copied().collect();
+        self.places(&wanted)
+    }
+
+    /// The places of the sections among `wanted` that are in the file.
+    pub(crate) fn places(&self, wanted: &[Section]) -> Vec<Missing> {
+        let placed = |&section: &Section| self.place(section).map(|(start, end)| Missing { section, start, end });
+        wanted.iter().filter_map(placed).collect()
+    }
+
+    /// End of the last section, if it is known.
+    pub(crate) const fn end(&self) -> Option<u64> {
+        self.end
     }
 
     fn place(&self, section: Section) -> Option<(u64, Option<u64>)> {
@@ -221,15 +239,16 @@ impl Index {
         Some((start, starts.get(next).copied().or(self.end)))
     }
 
-    /// The bytes of a section, if they were read with the footer.
-    pub(crate) fn in_tail(&self, missing: &Missing) -> Option<Bytes> {
-        let (from, bytes) = &self.tail;
-        let start = usize::try_from(missing.start.checked_sub(*from)?).ok()?;
-        let end = match missing.end {
-            Some(end) => usize::try_from(end.checked_sub(*from)?).ok()?,
-            None => bytes.len(),
-        };
-        (start <= end && end <= bytes.len()).then(|| bytes.slice(start..end))
+    /// The bytes of a section, if they are in memory.
+    pub(crate) fn at_hand(&self, missing: &Missing) -> Option<Bytes> {
+        self.pieces.iter().find_map(|(from, bytes)| {
+            let start = usize::try_from(missing.start.checked_sub(*from)?).ok()?;
+            let end = match missing.end {
+                Some(end) => usize::try_from(end.checked_sub(*from)?).ok()?,
+                None => bytes.len(),
+            };
+            (start <= end && end <= bytes.len()).then(|| bytes.slice(start..end))
+        })
     }
 
     /// Decodes a section that was fetched from the file at `path`, for a fragment with `tiles` tiles.

@@ -12,10 +12,12 @@ pub(crate) mod latest;
 pub(crate) mod meta;
 pub(crate) mod open;
 mod open_mode;
+mod raw_metadata;
 pub(crate) mod schemas;
 pub(crate) mod sections;
 mod sizes;
 mod snapshot;
+mod token;
 mod vacuumed;
 mod window;
 
@@ -25,4 +27,5 @@ pub use fragment::Fragment;
 pub use group::{Group, Member, ObjectType, may_be_array, object_type};
 pub use snapshot::Array;
 pub(crate) use snapshot::Delete;
+pub use token::SnapshotOptions;
 pub use window::{OpenOptions, Window};

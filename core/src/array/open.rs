@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use futures_channel::oneshot;
@@ -16,19 +16,16 @@ use super::directory::{Committed, FragmentRef, Listing};
 use super::fetch::{RELISTINGS, fetch, list, read_generic};
 use super::fragment::Fragment;
 use super::group::is_group;
-use super::index::Index;
 use super::open_mode::OpenMode;
+use super::raw_metadata::{RawMetadata, metadata_path};
 use super::schemas::{Schemas, load_schema};
 use super::snapshot::{Array, Delete, Snapshot};
 use super::window::{OpenOptions, Window};
 use crate::context::Context;
-use crate::cpu::Cpu;
 use crate::error::{AtPath, Error, Result};
 use crate::filter::Key;
 use crate::format::consolidated_metadata;
-use crate::format::data_file::FRAGMENT_METADATA;
 use crate::format::fragment::footer::Footer;
-use crate::format::fragment::legacy::LegacyMetadata;
 use crate::format::name::TimestampedName;
 use crate::format::schema::Schema;
 use crate::format::version::Version;
@@ -37,8 +34,6 @@ use crate::vfs::{IN_FLIGHT, VfsExt, join, last_part, side_by_side};
 /// Number of bytes to read from the end of a fragment metadata file: enough for the footer, and for all of a small
 /// file.
 const TAIL_BYTES: u64 = 64 << 10;
-/// The most fragments whose footers are decoded on the calling thread. More are decoded in parallel.
-const FRAGMENTS_AT_ONCE: usize = 8;
 /// Schema file of a key-value store, a kind of object in TileDB 1.
 const KEY_VALUE_SCHEMA: &str = "__kv_schema.tdb";
 
@@ -180,34 +175,20 @@ impl Array {
         let fragments: Vec<(FragmentRef, RawMetadata)> =
             refs.into_iter().zip(raw).filter_map(|(f, r)| Some((f, r?))).collect();
 
-        let mut names = BTreeSet::new();
-        for (f, raw) in &fragments {
-            // Errors are reported below, when the fragment is decoded.
-            names.extend(raw.schema_name(path, f).ok().map(|name| name.unwrap_or(oldest)));
-        }
-        schemas.load(names).await?;
-        let cpu = if fragments.len() > FRAGMENTS_AT_ONCE {
-            context.cpu
-        } else {
-            Cpu::Inline
-        };
-        let fragments = cpu.try_map_owned(fragments, |(f, raw)| {
-            let made = raw
-                .schema_name(path, &f)
-                .map(|name| Arc::clone(schemas.get(name.unwrap_or(oldest))));
-            which.or_skip(made.and_then(|own| raw.into_fragment(path, f, &own).map(Arc::new)))
-        })?;
+        let fragments = decode_fragments(&mut schemas, oldest, fragments, which).await?;
         Ok(Self(Arc::new(Snapshot {
             context: context.clone(),
             path: path.to_owned(),
             options: options.clone(),
             schema,
             schema_name,
-            fragments: fragments.into_iter().flatten().collect(),
+            oldest_schema: oldest.to_owned(),
+            fragments,
             deletes,
             metadata_files: found.metadata,
             enumerations: Mutex::default(),
             axis_values: Mutex::default(),
+            fingerprint: OnceLock::new(),
         })))
     }
 
@@ -305,6 +286,33 @@ async fn find(
     })
 }
 
+/// Decodes the metadata of fragments with their schemas. Fragments that name no schema have the `oldest`.
+///
+/// # Errors
+/// A schema or the metadata of a fragment is damaged.
+pub(super) async fn decode_fragments(
+    schemas: &mut Schemas<'_>,
+    oldest: &str,
+    fragments: Vec<(FragmentRef, RawMetadata)>,
+    which: OpenMode<'_>,
+) -> Result<Vec<Arc<Fragment>>> {
+    let array = schemas.array();
+    let mut names = BTreeSet::new();
+    for (f, raw) in &fragments {
+        // Errors are reported below, when the fragment is decoded.
+        names.extend(raw.schema_name(array, f).ok().map(|name| name.unwrap_or(oldest)));
+    }
+    schemas.load(names).await?;
+    let cpu = schemas.cpu_for(fragments.len());
+    let fragments = cpu.try_map_owned(fragments, |(f, raw)| {
+        let made = raw
+            .schema_name(array, &f)
+            .map(|name| Arc::clone(schemas.get(name.unwrap_or(oldest))));
+        which.or_skip(made.and_then(|own| raw.into_fragment(array, f, &own).map(Arc::new)))
+    })?;
+    Ok(fragments.into_iter().flatten().collect())
+}
+
 /// Explains a missing file of a fragment that was consolidated: most likely a vacuum was interrupted.
 fn half_vacuumed(error: Error) -> Error {
     match error {
@@ -356,32 +364,18 @@ async fn load_consolidated(
     Ok(out)
 }
 
-/// The metadata read for a fragment before its schema is known.
-enum RawMetadata {
-    /// A footer from consolidated fragment metadata.
-    Consolidated(Bytes),
-    /// The end of a metadata file from byte `start` on, and the byte range of the footer in the file.
-    Tail {
-        start: u64,
-        bytes: Bytes,
-        footer: Range<u64>,
-    },
-    /// The payload of the whole file, for versions 1 and 2.
-    Legacy { payload: Vec<u8>, dense: bool },
-}
-
 /// Uses what was fetched of a fragment's metadata, if it is sufficient. Otherwise returns the end of the file, if that
 /// was fetched.
 fn at_hand(f: &FragmentRef, fetched: FetchedMetadata, latest: &Schema) -> Result<RawMetadata, Option<Tail>> {
     let (size, bytes) = match fetched {
-        FetchedMetadata::Footer(bytes) => return Ok(RawMetadata::Consolidated(bytes)),
+        FetchedMetadata::Footer(footer) => return Ok(RawMetadata::consolidated(footer)),
         FetchedMetadata::Tail(Ok(tail)) => tail,
         FetchedMetadata::Tail(failed) => return Err(Some(failed)),
         FetchedMetadata::Nothing => return Err(None),
     };
     let start = size.saturating_sub(bytes.len() as u64);
     match Footer::locate(f.version, latest, size, &bytes) {
-        Ok(footer) if start <= footer.start => Ok(RawMetadata::Tail { start, bytes, footer }),
+        Ok(footer) if start <= footer.start => Ok(RawMetadata::tail(start, bytes, footer)),
         _ => Err(Some(Ok((size, bytes)))),
     }
 }
@@ -425,11 +419,8 @@ async fn locate_footer(
     if wanted > bytes.len() as u64 {
         bytes = context.vfs.read_tail(path, wanted).await?.1;
     }
-    Ok(RawMetadata::Tail {
-        start: size.saturating_sub(bytes.len() as u64),
-        bytes,
-        footer,
-    })
+    let start = size.saturating_sub(bytes.len() as u64);
+    Ok(RawMetadata::tail(start, bytes, footer))
 }
 
 /// Reads the footer in the fragment's own metadata file, even if the fragment was opened from consolidated metadata.
@@ -439,54 +430,4 @@ pub(crate) async fn own_footer(context: &Context, fragment: &Fragment) -> Result
     let tail = context.vfs.read_tail(&path, TAIL_BYTES).await?;
     let raw = locate_footer(context, &path, kind, tail).await?;
     Footer::decode(raw.footer(), &fragment.schema, fragment.version).at(&path)
-}
-
-fn metadata_path(array: &str, f: &FragmentRef) -> String {
-    join(&join(array, &f.path), FRAGMENT_METADATA)
-}
-
-impl RawMetadata {
-    /// The bytes of the footer.
-    fn footer(&self) -> &[u8] {
-        match self {
-            Self::Legacy { .. } => &[],
-            Self::Consolidated(bytes) => bytes,
-            Self::Tail { start, bytes, footer } => {
-                let at = |byte: u64| usize::try_from(byte.saturating_sub(*start)).unwrap_or(usize::MAX);
-                bytes.get(at(footer.start)..at(footer.end)).unwrap_or(&[])
-            }
-        }
-    }
-
-    /// File name of the fragment's schema; `None` if the array has only one schema.
-    fn schema_name(&self, array: &str, f: &FragmentRef) -> Result<Option<&str>> {
-        if !f.version.has_schema_folder() {
-            return Ok(None);
-        }
-        Footer::schema_name(self.footer(), f.version).at_with(|| metadata_path(array, f))
-    }
-
-    fn into_fragment(self, array: &str, f: FragmentRef, schema: &Arc<Schema>) -> Result<Fragment> {
-        let path = || metadata_path(array, &f);
-        let (footer, index) = match self {
-            Self::Legacy { payload, dense } => {
-                let metadata = LegacyMetadata::decode(&payload, schema, dense).at_with(path)?;
-                let footer = Arc::new(metadata.footer.clone());
-                (Arc::clone(&footer), Index::legacy(footer, metadata))
-            }
-            raw => {
-                let footer = Arc::new(Footer::decode(raw.footer(), schema, f.version).at_with(path)?);
-                let index = match raw {
-                    Self::Tail {
-                        start,
-                        bytes,
-                        footer: place,
-                    } => Index::new(Arc::clone(&footer), Some(place.start), (start, bytes)),
-                    _ => Index::new(Arc::clone(&footer), None, (u64::MAX, Bytes::new())),
-                };
-                (footer, index)
-            }
-        };
-        Fragment::new(array, f, footer, index, Arc::clone(schema))
-    }
 }

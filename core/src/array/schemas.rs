@@ -1,19 +1,23 @@
 //! The schemas of an array: a single file in old formats, otherwise one file per schema version.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use super::fetch::{list, read_generic};
 use super::index::inconsistent;
 use super::snapshot::{Array, Snapshot};
 use super::window::Window;
 use crate::context::Context;
+use crate::cpu::Cpu;
 use crate::error::{AtPath, Result};
 use crate::filter::Key;
 use crate::format::folders::{ROOT_SCHEMA, SCHEMA_DIR};
 use crate::format::schema::Schema;
 use crate::geometry::same_space;
 use crate::vfs::{join, last_part, side_by_side};
+
+/// The most fragments whose footers are decoded on the calling thread. More are decoded in parallel.
+const FRAGMENTS_AT_ONCE: usize = 8;
 
 /// The schemas of an array's fragments, by file name.
 pub(super) struct Schemas<'a> {
@@ -38,6 +42,20 @@ impl<'a> Schemas<'a> {
             key,
             latest,
             known: BTreeMap::from([(name.to_owned(), Arc::clone(latest))]),
+        }
+    }
+
+    /// Path of the array.
+    pub(super) const fn array(&self) -> &'a str {
+        self.array
+    }
+
+    /// The threads to decode the metadata of this number of fragments with.
+    pub(super) const fn cpu_for(&self, fragments: usize) -> Cpu {
+        if fragments > FRAGMENTS_AT_ONCE {
+            self.context.cpu
+        } else {
+            Cpu::Inline
         }
     }
 
@@ -91,11 +109,13 @@ impl Array {
             options: own.options.clone(),
             schema: load_schema(&own.context, &own.path, name, own.options.key.as_ref()).await?,
             schema_name: name.to_owned(),
+            oldest_schema: own.oldest_schema.clone(),
             fragments: own.fragments.clone(),
             deletes: own.deletes.clone(),
             metadata_files: own.metadata_files.clone(),
             enumerations: Mutex::default(),
             axis_values: Mutex::default(),
+            fingerprint: OnceLock::new(),
         })))
     }
 }
@@ -107,7 +127,8 @@ pub(crate) async fn load_schema(context: &Context, array: &str, name: &str, key:
     Ok(Arc::new(Schema::decode(&payload).at(&path)?))
 }
 
-fn schema_path(name: &str) -> String {
+/// Path of the schema file with this name, relative to the array.
+pub(super) fn schema_path(name: &str) -> String {
     if name == ROOT_SCHEMA {
         name.to_owned()
     } else {

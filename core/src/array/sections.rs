@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::Array;
 use super::fragment::Fragment;
 use super::index::{Missing, Section};
@@ -42,7 +44,7 @@ pub(crate) async fn load_all(array: &Array, wanted: &[(Arc<Fragment>, Vec<Sectio
         let missing = fragment.index.missing(sections);
         let (near, far): (Vec<_>, Vec<_>) = missing
             .into_iter()
-            .map(|m| (m, fragment.index.in_tail(&m)))
+            .map(|m| (m, fragment.index.at_hand(&m)))
             .partition(|(_, bytes)| bytes.is_some());
         for (m, bytes) in near {
             store(fragment, &m, &bytes.unwrap_or_default(), key)?;
@@ -58,18 +60,7 @@ pub(crate) async fn load_all(array: &Array, wanted: &[(Arc<Fragment>, Vec<Sectio
     if absent.is_empty() {
         return Ok(());
     }
-    let sizes = absent
-        .iter_mut()
-        .map(|(fragment, missing)| close_ends(context, fragment, missing));
-    side_by_side(sizes).await?;
-    let files: Vec<(Arc<str>, Vec<Range<u64>>)> = absent
-        .iter()
-        .map(|(fragment, missing)| {
-            let ranges = missing.iter().map(|m| m.start..m.end.unwrap_or(m.start).max(m.start));
-            (fragment.metadata_path().into(), ranges.collect())
-        })
-        .collect();
-    let fetched = context.vfs.read_files(&files).await?;
+    let fetched = read_sections(context, &mut absent).await?;
     let jobs: Vec<_> = absent.into_iter().zip(fetched).collect();
     cpu.try_map(&jobs, |((fragment, missing), fetched)| {
         missing
@@ -78,6 +69,28 @@ pub(crate) async fn load_all(array: &Array, wanted: &[(Arc<Fragment>, Vec<Sectio
             .try_for_each(|(m, bytes)| store(fragment, m, bytes, key))
     })?;
     Ok(())
+}
+
+/// Reads these sections of each fragment, as stored, and completes their unknown ends.
+///
+/// # Errors
+/// A metadata file cannot be read.
+pub(crate) async fn read_sections(
+    context: &Context,
+    wanted: &mut [(&Arc<Fragment>, Vec<Missing>)],
+) -> Result<Vec<Vec<Bytes>>> {
+    let sizes = wanted
+        .iter_mut()
+        .map(|(fragment, missing)| close_ends(context, fragment, missing));
+    side_by_side(sizes).await?;
+    let files: Vec<(Arc<str>, Vec<Range<u64>>)> = wanted
+        .iter()
+        .map(|(fragment, missing)| {
+            let ranges = missing.iter().map(|m| m.start..m.end.unwrap_or(m.start).max(m.start));
+            (fragment.metadata_path().into(), ranges.collect())
+        })
+        .collect();
+    context.vfs.read_files(&files).await
 }
 
 fn store(fragment: &Fragment, m: &Missing, bytes: &[u8], key: Option<&Key>) -> Result<()> {

@@ -1,13 +1,16 @@
 //! A snapshot of an array in a window of time.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use bytes::Bytes;
 
 use crate::context::Context;
 use crate::filter::Key;
 use crate::format::condition::StoredCondition;
 use crate::format::enumeration::Enumeration;
 use crate::format::schema::Schema;
+use crate::identity;
 use crate::scalar::ScalarRange;
 use crate::sort::sort_by_number;
 
@@ -30,6 +33,8 @@ pub(crate) struct Snapshot {
     pub(crate) schema: Arc<Schema>,
     /// File name of the schema in `__schema`, or the path of the schema file in old formats.
     pub(crate) schema_name: String,
+    /// The same for the oldest schema of the array, which fragments before version 10 have.
+    pub(crate) oldest_schema: String,
     pub(crate) fragments: Vec<Arc<Fragment>>,
     /// The delete commits, oldest first.
     pub(crate) deletes: Vec<Delete>,
@@ -39,6 +44,8 @@ pub(crate) struct Snapshot {
     pub(crate) enumerations: Mutex<HashMap<String, Arc<Enumeration>>>,
     /// The values along the dimensions looked up so far, by the dimension's number.
     pub(crate) axis_values: Mutex<HashMap<usize, Option<Arc<AxisValues>>>>,
+    /// The result of [`Array::fingerprint`].
+    pub(crate) fingerprint: OnceLock<[u8; 16]>,
 }
 
 /// A delete commit.
@@ -50,6 +57,8 @@ pub(crate) struct Delete {
     pub(crate) time_ms: u64,
     /// The condition of the cells to keep.
     pub(crate) keep: StoredCondition,
+    /// The commit as it is stored, for snapshot tokens.
+    pub(crate) stored: Bytes,
 }
 
 impl Array {
@@ -112,12 +121,27 @@ impl Array {
             options: s.options.clone(),
             schema: Arc::clone(&s.schema),
             schema_name: s.schema_name.clone(),
+            oldest_schema: s.oldest_schema.clone(),
             fragments,
             deletes: s.deletes.clone(),
             metadata_files: s.metadata_files.clone(),
             enumerations: Mutex::default(),
             axis_values: Mutex::default(),
+            fingerprint: OnceLock::new(),
         }))
+    }
+
+    /// Identifies what this snapshot consists of: its schema, window, fragments and deletes. Two processes that open the
+    /// same snapshot of an array, wherever it is, get the same fingerprint.
+    pub fn fingerprint(&self) -> [u8; 16] {
+        *self.0.fingerprint.get_or_init(|| {
+            let window = self.window();
+            let times = [window.start_ms, window.end_ms].map(u64::to_le_bytes);
+            let fragments = self.fragments().iter().map(|f| f.name.as_bytes());
+            let deletes = self.deletes().iter().map(|d| d.path.as_bytes());
+            let parts = [self.0.schema_name.as_bytes(), times.as_flattened()].into_iter();
+            identity::fingerprint(parts.chain(fragments).chain(deletes))
+        })
     }
 
     /// The bounding box of all visible cells, as one closed range per dimension; `None` if nothing was written.

@@ -211,6 +211,21 @@ impl<'a> Reader<'a> {
         split.ok_or_else(|| Malformed::new(what, at, format!("the lower bound has {start} of {total} bytes")))
     }
 
+    /// A list preceded by its `u32` length. Each item has at least `item_bytes` bytes.
+    ///
+    /// # Errors
+    /// Too few bytes are left for that many items, or an item is malformed.
+    pub fn list32<T>(
+        &mut self,
+        item_bytes: usize,
+        what: &str,
+        mut item: impl FnMut(&mut Self) -> Decoded<T>,
+    ) -> Decoded<Vec<T>> {
+        let n = u64::from(self.u32(what)?);
+        let n = self.count(n, item_bytes, what)?;
+        (0..n).map(|_| item(self)).collect()
+    }
+
     /// Checks that `n` items of at least `item_bytes` each fit in the bytes left, so that it is safe to allocate a list
     /// for them.
     ///
@@ -330,6 +345,11 @@ impl Writer {
     /// that.
     pub fn bytes32(&mut self, bytes: &[u8]) -> &mut Self {
         self.u32(u32::try_from(bytes.len()).unwrap_or(u32::MAX)).put(bytes)
+    }
+
+    /// Appends the length of a list that follows.
+    pub fn count32(&mut self, n: usize) -> &mut Self {
+        self.u32(u32::try_from(n).unwrap_or(u32::MAX))
     }
 
     /// Appends the length as a `u64`, then the bytes.

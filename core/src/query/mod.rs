@@ -7,6 +7,7 @@ mod fill;
 pub(crate) mod merge;
 mod read;
 mod region;
+mod splits;
 pub(crate) mod summary;
 mod tally;
 pub(crate) mod tile;
@@ -16,6 +17,7 @@ pub(crate) use aggregate::Summary;
 pub use condition::{CompareOp, Condition};
 pub use read::{Batches, Finding, PlannedRequest, PlannedTile, ReadPlan};
 pub(crate) use read::{Coordinates, DeleteEffect};
+pub use splits::Split;
 
 use crate::column::Column;
 use crate::format::schema::Layout;
@@ -53,7 +55,7 @@ use crate::scalar::ScalarRange;
 /// assert_eq!(*batch.column("a").unwrap().values::<i32>()?, [4, 7]);
 /// # Ok(()) }) }
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Query {
     /// Names of attributes and dimensions, in the order of the result's columns. `None` reads every attribute; in
     /// sparse arrays it reads every dimension first.

@@ -53,6 +53,22 @@ impl Ranges {
         ))
     }
 
+    /// The ranges of sort keys along dimension `d`, if it is one of numbers and has ranges.
+    pub(crate) fn numbers(&self, d: usize) -> Option<&[Span]> {
+        match self.0.get(d) {
+            Some(DimensionRanges::Numbers(spans)) => Some(spans),
+            _ => None,
+        }
+    }
+
+    /// The ranges along dimension `d`, if it is one of strings and has ranges.
+    pub(crate) fn strings(&self, d: usize) -> Option<&[(Vec<u8>, Vec<u8>)]> {
+        match self.0.get(d) {
+            Some(DimensionRanges::Strings(ranges)) => Some(ranges),
+            _ => None,
+        }
+    }
+
     /// How bounding box `i` relates to the region.
     pub(crate) fn relation(&self, boxes: &Level, i: usize) -> Relation {
         let each = self

@@ -30,6 +30,7 @@ pub(crate) mod local;
 pub mod manifest;
 mod mem;
 pub(crate) mod path;
+mod preloaded;
 #[cfg(feature = "object-store")]
 mod remote;
 mod url;
@@ -51,6 +52,7 @@ pub use local::LocalVfs;
 pub use manifest::ManifestVfs;
 pub use mem::MemVfs;
 pub use path::{check_path, join, last_part, split};
+pub(crate) use preloaded::PreloadedVfs;
 #[cfg(feature = "object-store")]
 pub use remote::{HttpVfs, ObjectVfs, PagedStore, Patience};
 pub use url::{join_url, local_path, open_file_url, open_url, path_within, redact};

@@ -4,7 +4,7 @@ pub(crate) mod assemble;
 pub(crate) mod boxes;
 pub(crate) mod fetch;
 mod overlay;
-mod pieces;
+pub(crate) mod pieces;
 pub(crate) mod plan;
 pub(crate) mod points;
 pub(crate) mod result;
@@ -133,13 +133,23 @@ impl DenseQuery {
         let sections = |(layer, stored): (&DenseLayer, &Vec<Option<Arc<StoredField>>>)| {
             let ids: Vec<_> = stored.iter().flatten().map(|s| s.id).collect();
             let mut sections = layer.fragment.sections(&ids);
-            if self.overlays.is_empty() {
-                let tested = |c| statistics(c, &self.attributes, &layer.fragment);
-                sections.extend(self.condition.iter().flat_map(tested));
-            }
+            sections.extend(self.statistics(&layer.fragment));
             (Arc::clone(&layer.fragment), sections)
         };
         self.layers.iter().zip(&self.stored).map(sections).collect()
+    }
+
+    /// The sections that exclude tiles by the condition.
+    pub(crate) fn tests(&self) -> Vec<(Arc<Fragment>, Vec<Section>)> {
+        let fragments = self.layers.iter().map(|layer| &layer.fragment);
+        fragments.map(|f| (Arc::clone(f), self.statistics(f))).collect()
+    }
+
+    fn statistics(&self, fragment: &Fragment) -> Vec<Section> {
+        let condition = self.condition.iter().filter(|_| self.overlays.is_empty());
+        condition
+            .flat_map(|c| statistics(c, &self.attributes, fragment))
+            .collect()
     }
 
     /// The dimensions whose coordinates are part of the result or tested by the condition.

@@ -144,16 +144,19 @@ impl SparseLayer {
     pub(crate) fn sections(&self, condition: Option<&Bound>, attributes: &[Field]) -> Vec<Section> {
         let ids: Vec<FieldId> = self.stored().map(|s| s.id).collect();
         let mut sections = self.fragment.sections(&ids);
-        sections.push(Section::RTree);
         if self.fragment.footer.has_delete_metadata {
             sections.push(Section::Conditions);
         }
-        sections.extend(
-            condition
-                .into_iter()
-                .flat_map(|c| statistics(c, attributes, &self.fragment)),
-        );
+        sections.extend(self.bounds(condition, attributes));
         sections
+    }
+
+    /// The sections that say which tiles meet a region and may satisfy `condition`.
+    pub(crate) fn bounds(&self, condition: Option<&Bound>, attributes: &[Field]) -> Vec<Section> {
+        let tested = condition
+            .into_iter()
+            .flat_map(|c| statistics(c, attributes, &self.fragment));
+        [Section::RTree].into_iter().chain(tested).collect()
     }
 
     /// Drops the deletes that the fragment lists as already processed. Its index must be loaded.

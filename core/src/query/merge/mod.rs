@@ -182,6 +182,16 @@ impl SparseQuery {
             .collect()
     }
 
+    /// The sections that say which tiles meet the region and may satisfy the condition.
+    pub(crate) fn bounds(&self) -> Vec<(Arc<Fragment>, Vec<Section>)> {
+        let condition = self.condition.as_ref().filter(|_| !self.dedup);
+        let sections = |l: &SparseLayer| l.bounds(condition, &self.attributes);
+        self.layers
+            .iter()
+            .map(|l| (Arc::clone(&l.fragment), sections(l)))
+            .collect()
+    }
+
     /// Hides cells that later dense fragments cover. Pairs are matched to layers by fragment name.
     pub(crate) fn hide(&mut self, masks: &[(Arc<Fragment>, Arc<OverlayMask>)]) {
         for layer in &mut self.layers {
@@ -190,11 +200,12 @@ impl SparseQuery {
         }
     }
 
-    /// Starts the merge over the tiles of the region. The index must be loaded.
+    /// The tiles that may hold cells of the result, fragment by fragment. The sections of [`SparseQuery::bounds`] must
+    /// be loaded.
     ///
     /// # Errors
     /// The index of a fragment is damaged.
-    pub(crate) fn merge_stream(&self) -> Result<MergeStream> {
+    pub(crate) fn candidates(&self) -> Result<Vec<Candidate>> {
         let mut candidates: Vec<Candidate> = Vec::new();
         for (i, layer) in self.layers.iter().enumerate() {
             layer.candidates(i, &self.ranges, &mut candidates)?;
@@ -208,6 +219,15 @@ impl SparseQuery {
             };
             candidates.retain(|c| !excluded(c));
         }
+        Ok(candidates)
+    }
+
+    /// Starts the merge over the tiles of the region. The index must be loaded.
+    ///
+    /// # Errors
+    /// The index of a fragment is damaged.
+    pub(crate) fn merge_stream(&self) -> Result<MergeStream> {
+        let candidates = self.candidates()?;
         let cell_bytes = if self.eager { 0 } else { self.loaded_bytes() };
         let bytes = |c: &Candidate, cells: u64| {
             let bytes = match self.layers.get(c.layer).filter(|_| self.eager) {

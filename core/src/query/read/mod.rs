@@ -7,6 +7,7 @@ mod files;
 mod labels;
 mod points;
 mod sparse;
+mod splits;
 mod statistics;
 mod stored;
 mod verify;
