@@ -13,7 +13,16 @@ export async function isHidden(url: string, signal: AbortSignal): Promise<boolea
   return fetch(url, { method: "HEAD", mode: "no-cors", cache: "no-store", signal }).then(() => true, () => false);
 }
 
-/** Adds the URL and the cause to a TypeError of `fetch`. */
+/** Refuses a request that browsers block before it is sent: an http URL in a page that came over https. */
+export function mixed(url: string, error: TypeError): HyperslabError | undefined {
+  const { protocol } = globalThis.location ?? {};
+  // Browsers trust their own machine, all but Safari.
+  if (protocol !== "https:" || !url.startsWith("http:") || isLoopback(new URL(url).hostname)) return undefined;
+  const why = "a page that came over https cannot read over http; use the server's https address, or open the page over http, such as by `hyperslab view <URL>`";
+  return new HyperslabError("Io", `${redacted(url)}: the browser blocks the request (${error.message}): ${why}`, { cause: error });
+}
+
+/** Adds the URL, the cause and what to do to a TypeError of `fetch`. */
 export function unreachable(url: string, error: TypeError): Error {
   if (!url.startsWith("http")) {
     const why = "fetch does not support such URLs; give the bucket's https URL, such as https://<bucket>.s3.amazonaws.com/<path>";
@@ -21,7 +30,28 @@ export function unreachable(url: string, error: TypeError): Error {
   }
   const { message, code } = (error.cause ?? {}) as { message?: string; code?: string };
   const why = message || code;
-  return new Error(`${redacted(url)}: ${error.message}${why ? ` (${why})` : ""}`, { cause: error });
+  const failed = `${redacted(url)}: ${error.message}${why ? ` (${why})` : ""}`;
+  return new Error(`${failed}: ${advice(new URL(url).hostname)}`, { cause: error });
+}
+
+/** What to do if no response came. */
+function advice(host: string): string {
+  const page = globalThis.location?.hostname;
+  if (page !== undefined && isPrivate(host) && !isPrivate(page)) {
+    return `the page came from the internet, and ${host} is in a private network, which browsers guard; allow this page to access the local network, or run \`hyperslab view <array>\` there`;
+  }
+  const blocked = page === undefined ? "" : ", and that no extension of the browser and no Content-Security-Policy blocks it";
+  return `no server responds; check the address and that the server runs${blocked}`;
+}
+
+/** Whether a host is the browser's own machine. */
+function isLoopback(host: string): boolean {
+  return /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(host);
+}
+
+/** Whether a host is the own machine or in a private network (RFC 1918, 3927, 4193 and 4291). */
+function isPrivate(host: string): boolean {
+  return isLoopback(host) || /^(.*\.local|10(\.\d+){3}|192\.168(\.\d+){2}|169\.254(\.\d+){2}|172\.(1[6-9]|2\d|3[01])(\.\d+){2}|\[(f[cd]|fe[89ab])[\da-f:]*\])$/.test(host);
 }
 
 export function truncated(key: string, start: number, end: number, length: number): HyperslabError {

@@ -5,7 +5,7 @@ import { parseListing } from "./core.js";
 import { Deadline, untilAborted } from "./deadline.js";
 import { init } from "./engine.js";
 import { HyperslabError } from "./errors.js";
-import { isHidden, redacted, truncated, unreachable } from "./http-errors.js";
+import { isHidden, mixed, redacted, truncated, unreachable } from "./http-errors.js";
 import { Gate, RangeCache, RangeMerger, SingleFlight, Urgency } from "./ranges.js";
 import type { Store, StoreEntry, StoreOptions } from "./store.js";
 
@@ -304,6 +304,8 @@ export class HttpStore implements Store {
       } catch (error) {
         if (signal.aborted || error instanceof HyperslabError) throw error;
         const reached = !(error instanceof TypeError);
+        const forbidden = reached ? undefined : mixed(url, error);
+        if (forbidden) throw forbidden;
         // The first failure may be a passing one.
         if (!reached && tried === 2 && (await isHidden(url, signal))) throw this.hidden(url, error, ask);
         if (tried === TRIES || (!reached && !url.startsWith("http"))) throw reached ? error : unreachable(url, error);
@@ -372,7 +374,7 @@ export class HttpStore implements Store {
       if (response.status === 416 && range?.[0] === 0) return { status: 200, headers: response.headers, body: new Uint8Array() };
       const error = `${redacted(url)}: the server returned ${response.status} ${response.statusText}`;
       if (response.status >= 500 || response.status === 429) throw new Busy(error);
-      const cause = refused && !isList ? ": the file is private or missing; some servers do not say which" : "";
+      const cause = refused && !isList ? ": the file is private or missing; some servers do not say which. Allow everyone to read it, or give the option `sign`" : "";
       throw new HyperslabError(isList ? "Unsupported" : "Io", error + cause);
     }
     const isPart = range !== undefined && response.status === 206;

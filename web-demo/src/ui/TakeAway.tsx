@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import { save } from "../save";
 import { messageOf } from "../session";
 import type { File, Line } from "../takeaway";
+import { CopyButton } from "./CopyButton";
 
 interface Props {
   /** Makes the lines when the list is opened. */
@@ -22,11 +23,6 @@ export function TakeAway({ lines, files }: Props) {
     }
   };
   const open = useSignal(false);
-  const copied = useSignal("");
-  const copy = async (name: string, text: string) => {
-    await navigator.clipboard.writeText(text);
-    copied.value = name;
-  };
   const all = open.value ? [...lines(), { name: "Link", code: location.href }] : [];
   return (
     <details id="take-away" open={open.value} onToggle={(event) => { open.value = event.currentTarget.open; }}>
@@ -35,7 +31,7 @@ export function TakeAway({ lines, files }: Props) {
       {problem.value === undefined ? null : <p role="alert">{problem.value}</p>}
       {all.map(({ name, code }) => (
         <div key={name} class="code">
-          <div class="row"><span>{name}</span><button type="button" class="plain" onClick={() => void copy(name, code)}>{copied.value === name ? "Copied" : "Copy"}</button></div>
+          <div class="row"><span>{name}</span><CopyButton text={code} /></div>
           <pre tabIndex={0}>{code}</pre>
         </div>
       ))}
