@@ -24,6 +24,13 @@ export async function storeOfCopy(url: string): Promise<Store> {
   return OpfsStore.open(`${FOLDER}/${name}`);
 }
 
+/** The root of the page's storage. WebKit on Linux gives pages none. */
+async function storage(): Promise<FileSystemDirectoryHandle> {
+  const { storage } = navigator as { storage?: Partial<StorageManager> };
+  if (storage?.getDirectory) return storage.getDirectory();
+  throw new Error("This browser gives pages no storage for copies. Use another browser, or copy the array with `hyperslab copy`.");
+}
+
 /** Copies what is open, and returns the place of the copy. */
 export async function makeCopy({ store, place }: Opened, onProgress: (text: string) => void): Promise<Place> {
   return navigator.locks.request("hyperslab copies", async () => {
@@ -53,14 +60,14 @@ export async function listCopies(): Promise<void> {
 
 /** Deletes a copy. */
 export async function removeCopy(url: string): Promise<void> {
-  const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle(FOLDER);
+  const folder = await (await storage()).getDirectoryHandle(FOLDER);
   await folder.removeEntry(nameOfCopy(url), { recursive: true });
   await listCopies();
 }
 
 /** The names of the copies. */
 async function names(): Promise<string[]> {
-  const root = await navigator.storage.getDirectory();
+  const root = await storage();
   const folder = await root.getDirectoryHandle(FOLDER).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === "NotFoundError") return undefined;
     throw error;

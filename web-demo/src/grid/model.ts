@@ -18,6 +18,9 @@ import { PROFILE_MAX, readProfile, type Profile } from "./profile";
 import { summarize, type Summary } from "../statistics";
 import { meaningOf, type Meaning } from "./values";
 
+/** The number of strokes that are being written, also by the models of earlier times. */
+const writing = signal(0);
+
 /** A variable, with everything needed to draw it. */
 export interface Loaded {
   readonly variable: Variable;
@@ -75,7 +78,7 @@ export class GridModel implements Model {
   /** The number of tiles that are being read. */
   readonly reading = signal(0);
   private readonly loading = signal(0);
-  readonly busy = computed(() => this.loading.value + this.reading.value);
+  readonly busy = computed(() => this.loading.value + this.reading.value + writing.value);
   readonly range = computed(() => this.chosenRange.value ?? this.seenRange.value);
   /** Whether nothing was loaded yet, also at another time: what the link says holds then. */
   private isNew = true;
@@ -148,7 +151,7 @@ export class GridModel implements Model {
   async paint(stroke: Stroke, problem?: string): Promise<void> {
     const loaded = this.loaded.peek();
     if (!loaded) return;
-    this.loading.value += 1;
+    writing.value += 1;
     try {
       const openNewest = async () => openArray({ ...this.opened, at: undefined }, loaded.variable.path);
       await writeStroke(loaded, stroke, this.brush.peek().value, this.at.peek(), openNewest);
@@ -157,7 +160,7 @@ export class GridModel implements Model {
     } catch (error) {
       this.failure.value = error instanceof Error ? error.message : String(error);
     } finally {
-      this.loading.value -= 1;
+      writing.value -= 1;
     }
   }
 

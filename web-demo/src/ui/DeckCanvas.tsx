@@ -1,8 +1,9 @@
 // The canvas that deck.gl draws on, moved by mouse, touch and keyboard.
 import { Deck, OrthographicView, type Layer, type PickingInfo } from "@deck.gl/core";
 import { effect } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Camera } from "../camera";
+import { Message } from "./Message";
 
 interface Props {
   camera: Camera;
@@ -24,7 +25,17 @@ const STEP_PX = 60;
 /** How far from a point, in pixels, it is still under the pointer. */
 const REACH_PX = 6;
 
+/** Whether the browser can draw pictures. */
+const hasWebgl = () => document.createElement("canvas").getContext("webgl2") !== null;
+
+/** The canvas, or why there is none. */
 export function DeckCanvas(props: Props) {
+  const works = useMemo(hasWebgl, []);
+  if (works) return <Canvas {...props} />;
+  return <Message text="This browser cannot draw the picture, because it has no WebGL 2. Turn on hardware acceleration in its settings, or use another browser. Tables need no WebGL." hint={undefined} id="no-webgl" />;
+}
+
+function Canvas(props: Props) {
   const { camera, layers, label } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
   const deck = useRef<Deck<OrthographicView>>(undefined);
