@@ -2,9 +2,9 @@
 // `node wasm.mjs node|chromium PACKAGE ARRAY QUERIES VARIANT RUNS SECONDS` prints a line of JSON.
 import { createReadStream, existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { createServer } from "node:http";
-import { createRequire } from "node:module";
-import { join, relative, resolve } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { launch } from "../../wasm/npm/test/browser.mjs";
 import { reads } from "./reads.mjs";
 
 const [where, folder, path, queries, variant, runs, seconds] = process.argv.slice(2);
@@ -18,9 +18,20 @@ async function inNode() {
   return reads(engine, files, asked, runs, seconds, cpu);
 }
 
+/** Reads in a page. A page cannot measure its processor time. */
+async function inPage({ names, asked, runs, seconds }) {
+  const [engine, { reads }] = await Promise.all([import("/pkg/index.js"), import("/bench/reads.mjs")]);
+  async function* files() {
+    for (const name of names) {
+      const url = `/array/${name.split("/").map(encodeURIComponent).join("/")}`;
+      yield [name, new Uint8Array(await (await fetch(url)).arrayBuffer())];
+    }
+  }
+  return reads(engine, files(), asked, runs, seconds, () => NaN);
+}
+
 /** A page that fetches the package and the array, and then reads from memory as in Node. */
 async function inChromium() {
-  const { chromium } = createRequire(resolve(folder, "package.json"))("playwright-core");
   const served = { pkg: join(folder, "dist"), array: path, bench: fileURLToPath(new URL(".", import.meta.url)) };
   const types = { js: "text/javascript", mjs: "text/javascript", wasm: "application/wasm" };
   const server = createServer((request, response) => {
@@ -32,27 +43,16 @@ async function inChromium() {
     createReadStream(file).pipe(response);
   });
   await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
-  const browser = await chromium.launch({
-    executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
-    args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
-  });
+  const page = await launch({}, { answerSeconds: 290 });
   try {
-    const page = await browser.newPage();
-    await page.goto(`http://127.0.0.1:${server.address().port}/`);
-    // A page cannot measure its processor time.
-    const found = await page.evaluate(async ({ names, asked, runs, seconds }) => {
-      const [engine, { reads }] = await Promise.all([import("/pkg/index.js"), import("/bench/reads.mjs")]);
-      async function* files() {
-        for (const name of names) {
-          const url = `/array/${name.split("/").map(encodeURIComponent).join("/")}`;
-          yield [name, new Uint8Array(await (await fetch(url)).arrayBuffer())];
-        }
-      }
-      return reads(engine, files(), asked, runs, seconds, () => NaN);
-    }, { names, asked, runs, seconds });
+    await page.ask("POST", "/timeouts", { script: 1000 * (60 + runs * seconds) });
+    await page.visit(`http://127.0.0.1:${server.address().port}/`);
+    const text = JSON.stringify({ names, asked, runs, seconds });
+    const found = await page.runAsync(`(${inPage})(${text}).then(done, (error) => done({ error: String(error.stack ?? error) }));`);
+    if (found.error) throw new Error(found.error);
     return { ...found, params: { ...found.params, cpu: null } };
   } finally {
-    await browser.close();
+    await page.close();
     server.close();
   }
 }

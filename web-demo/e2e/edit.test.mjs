@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { SITE_DIR, serve, settled, shot, visit } from "./page.mjs";
+import { SITE_DIR, browser, downloaded, serve, settled, shot, stored, visit } from "./page.mjs";
 
 const { create, put, writeManifest } = await import(pathToFileURL(resolve(SITE_DIR, "hyperslab/node.js")).href);
 const { HYPERSLAB_PYTHON } = process.env;
@@ -24,6 +24,13 @@ before(async () => {
 });
 after(() => rmSync(folder, { recursive: true }));
 
+if (browser === "webkit") test("a browser that gives pages no storage is told so", async () => {
+  const { page, errors } = await visit(`#url=${encodeURIComponent(`${data}grid`)}`);
+  await page.click("#edit button");
+  await page.waitForFunction(() => document.querySelector("#edit [role=status]")?.textContent.startsWith("This browser gives pages no storage"));
+  assert.deepEqual(await errors(), []);
+});
+
 /** The pixel in the middle of a cell of the picture, by its column and row. */
 async function pixel(page, column, row) {
   const box = await page.locator("#picture").boundingBox();
@@ -36,7 +43,7 @@ async function under(page, column, row) {
   return page.textContent("#cursor");
 }
 
-test("strokes are writes: they survive a reload, time travel undoes them, and libtiledb reads every moment", async () => {
+stored("strokes are writes: they survive a reload, time travel undoes them, and libtiledb reads every moment", async () => {
   const { page, errors } = await visit(`#url=${encodeURIComponent(`${data}grid`)}&@t=1`);
   await page.click("#edit button");
   await page.waitForFunction(() => location.hash.includes("opfs"));
@@ -66,9 +73,8 @@ test("strokes are writes: they survive a reload, time travel undoes them, and li
   await page.locator("#moment").fill("1");
   await settled(page);
 
-  const [download] = await Promise.all([page.waitForEvent("download"), page.click("text=Save as zip")]);
-  assert.equal(download.suggestedFilename(), "grid.zip");
-  await download.saveAs(join(folder, "grid.zip"));
+  const saved = await downloaded(page, ["button", "Save as zip"]);
+  assert.equal(saved.name, "grid.zip");
   writeFileSync(join(folder, "check.py"), `
 import sys, tiledb, zipfile
 zipfile.ZipFile(sys.argv[1]).extractall(sys.argv[2])
@@ -77,12 +83,12 @@ with tiledb.open(sys.argv[2]) as now, tiledb.open(sys.argv[2], timestamp=1500) a
     print([int(v) for v in a["v"][1, 3, 1:7]], [int(v) for v in b["v"][1, 3, 1:7]])
     print((a["v"] != b["v"]).sum(), (a["name"] != b["name"]).sum(), a["name"][1, 3, 2])
 `);
-  const read = execFileSync(HYPERSLAB_PYTHON, [join(folder, "check.py"), join(folder, "grid.zip"), join(folder, "out")], { encoding: "utf8" });
+  const read = execFileSync(HYPERSLAB_PYTHON, [join(folder, "check.py"), saved.path, join(folder, "out")], { encoding: "utf8" });
   assert.equal(read, "[131, -7, -7, -7, -7, 136] [131, 132, 133, 134, 135, 136]\n4 0 cell 132\n");
-  assert.deepEqual(errors, []);
+  assert.deepEqual(await errors(), []);
 });
 
-test("a stroke keeps the cells of the one before it, which is still being shown", async () => {
+stored("a stroke keeps the cells of the one before it, which is still being shown", async () => {
   const { page } = await visit(`#url=${encodeURIComponent(`${data}grid`)}`);
   await page.click("#edit button");
   await page.waitForFunction(() => location.hash.includes("opfs"));
@@ -101,7 +107,7 @@ test("a stroke keeps the cells of the one before it, which is still being shown"
   assert.match(await under(page, 6, 5), /: -8$/);
 });
 
-test("values of 64 bits are painted exactly", async () => {
+stored("values of 64 bits are painted exactly", async () => {
   const dims = ["y", "x"].map((name) => ({ name, type: "int32", domain: [0, 9], tile: 5 }));
   const array = await create(join(folder, "long"), { type: "dense", dims, attrs: [{ name: "v", type: "uint64" }] }, { at: 1 });
   await put(array, null, new BigUint64Array(100), { at: 1000 });
@@ -123,7 +129,7 @@ test("values of 64 bits are painted exactly", async () => {
   }
 });
 
-test("a value that the attribute cannot hold is refused", async () => {
+stored("a value that the attribute cannot hold is refused", async () => {
   const { page } = await visit(`#url=${encodeURIComponent(`${data}grid`)}`);
   await page.click("#edit button");
   await page.waitForFunction(() => location.hash.includes("opfs"));

@@ -34,7 +34,7 @@ test("every example is drawn, listed or explained, and nothing fails", async () 
     if (message) seen[path] = message;
     else if (await has("#picture")) seen[path] = (await colours(page)) > 1 ? "picture" : "nothing";
     else seen[path] = (await has("[role=grid]")) ? "table" : (await has("#members li")) ? "members" : "nothing";
-    assert.deepEqual(errors.filter((error) => !error.includes("status of 404")), [], path);
+    assert.deepEqual((await errors()).filter((error) => !error.includes("status of 404")), [], path);
   }
   assert.deepEqual(Object.entries(seen).filter(([, what]) => !/^(picture|table|members)$/.test(what)), []);
   assert.equal(seen["soma_experiment"], "picture");
@@ -66,7 +66,7 @@ test("the value under the cursor is that of tiledb-py", async () => {
   const found = python(MIDDLE, folder, "bioimg_ome/l_0.tdb", "gdal_mdim/temp", "cf_xarray/packed");
   const { page } = await open("bioimg_ome");
   assert.match(await middle(page), new RegExp(`^Y 8 µm, X 12 µm: ${found["bioimg_ome/l_0.tdb"]}$`));
-  await page.close();
+
   const other = await open("gdal_mdim/temp");
   assert.match(await middle(other.page), new RegExp(`: ${found["gdal_mdim/temp"]} K$`));
 });
@@ -79,8 +79,8 @@ test("channels are drawn together in their colours, and alone in a colour map", 
   await settled(page);
   assert.ok(await page.locator("#legend").isVisible());
   assert.ok(together > 50 && (await colours(page)) > 20);
-  assert.match(page.url(), /blend=off/);
-  assert.deepEqual(errors, []);
+  assert.match(await page.url(), /blend=off/);
+  assert.deepEqual(await errors(), []);
 });
 
 test("groups list their members, and a member is shown when it is chosen", async () => {

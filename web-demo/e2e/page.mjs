@@ -1,55 +1,96 @@
 // Helpers for the viewer's tests: servers, a real browser, and pages.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { createInterface } from "node:readline";
-import { after, before } from "node:test";
-import { chromium } from "playwright-core";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { browser, launch } from "../../wasm/npm/test/browser.mjs";
+import { Page } from "./driven.mjs";
+import { requests, serve, stopServers } from "./server.mjs";
 
+export { fault, requests, serve } from "./server.mjs";
+export { browser };
 export const { SITE_DIR, HYPERSLAB, SHOTS: shots } = process.env;
 assert.ok(SITE_DIR && HYPERSLAB, "SITE_DIR and HYPERSLAB must be set; `cargo xtask test viewer` sets them");
-const servers = [];
 export let site;
-let browser;
+let session, kind, sized;
+let downloads;
 
 before(async () => {
+  downloads = mkdtempSync(join(tmpdir(), "downloads-"));
   site = await serve(SITE_DIR);
-  browser = await chromium.launch({
-    executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
-    args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
-  });
 });
 after(async () => {
-  await browser?.close();
-  for (const server of servers) server.kill();
+  await session?.close();
+  stopServers();
+  rmSync(downloads, { recursive: true });
 });
 
-/** Serves a folder until the tests end, and returns its URL. */
-export async function serve(folder) {
-  const server = spawn(HYPERSLAB, ["serve", folder, "--port", "0"], { stdio: ["ignore", "pipe", "inherit"] });
-  servers.push(server);
-  for await (const line of createInterface({ input: server.stdout })) {
-    const address = /http:\/\/\S+/.exec(line)?.[0];
-    if (address) return address;
-  }
-  throw new Error("the server printed no URL");
+/** Starts the browser in light or dark colours, with or without WebGL, unless it runs so. */
+async function started(colorScheme, webgl) {
+  const wanted = `${colorScheme} ${webgl}`;
+  if (session && kind === wanted) return;
+  await session?.close();
+  session = await launch({}, { downloads, dark: colorScheme === "dark", webgl });
+  await session.ask("POST", "/timeouts", { script: 100_000 });
+  [kind, sized] = [wanted, ""];
 }
 
-/** Opens a page at this URL, with options of Playwright. The caller checks the errors that it logs. */
-export async function visit(hash = "", options = {}) {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, ...options });
-  const errors = [];
-  // The package looks for listings and for neighbours with coordinates. If there are none, Chromium logs their 404.
-  const isList = (m) => m.text().includes("status of 404") && /\/(__manifest\.json)?$/.test(m.location().url);
-  page.on("console", (m) => m.type() === "error" && !isList(m) && errors.push(m.text()));
-  page.on("pageerror", (e) => errors.push(String(e)));
+/** Gives the page a size. Windows have a least width, to which a smaller one is raised. */
+async function resize({ width, height }) {
+  if (sized === `${width} ${height}`) return;
+  const inside = () => session.run("return [innerWidth, innerHeight]");
+  await session.visit("about:blank");
+  for (let tries = 0; tries < 5; tries += 1) {
+    const [w, h] = await inside();
+    if (w === width && h === height) break;
+    const outer = await session.ask("GET", "/window/rect");
+    await session.ask("POST", "/window/rect", { width: outer.width + width - w, height: outer.height + height - h });
+    await sleep(200);
+  }
+  sized = `${width} ${height}`;
+}
+
+/** Opens this hash in the browser's one page, with nothing stored, and returns the page and a function that lists its errors. */
+export async function visit(hash = "", { colorScheme = "light", webgl = true, viewport = { width: 1280, height: 800 } } = {}) {
+  await started(colorScheme, webgl);
+  await resize(viewport);
+  const page = new Page(session);
+  await page.evaluate(FORGET).catch(() => {});
+  await session.errors();
+  const first = requests.length;
   await page.goto(`${site}${hash}`);
   await settled(page);
-  return { page, errors };
+  return { page, errors: () => errorsOf(page, first) };
+}
+
+/** Empties the page's storage. */
+const FORGET = async () => {
+  sessionStorage.clear();
+  localStorage.clear();
+  const root = await navigator.storage.getDirectory();
+  for await (const name of root.keys()) await root.removeEntry(name, { recursive: true });
+};
+
+/** What the page reported, and the requests that failed, from the first on. */
+async function errorsOf(page, first) {
+  // The package looks for listings and for neighbours with coordinates, which are not everywhere.
+  const isList = (url) => /\/(__manifest\.json)?$/.test(new URL(url).pathname);
+  const reported = JSON.parse(await page.evaluate(() => document.documentElement.dataset.errors ?? "[]"));
+  const failed = requests.slice(first).filter(({ url, status }) => status >= 400 && !(status === 404 && isList(url)));
+  const logged = (await session.errors()).filter((line) => !(line.includes("status of 404") && isList(line.split(" ")[0])));
+  return [...reported, ...failed.map(({ url, status }) => `${url}: status of ${status}`), ...logged];
+}
+
+/** Registers a test that needs storage, which WebKit on Linux does not give pages. */
+export function stored(name, run) {
+  if (browser !== "webkit") test(name, run);
 }
 
 /** Waits until an array is open and nothing is loading. */
 export async function settled(page) {
-  await page.waitForFunction(() => document.body.dataset.busy !== undefined, undefined, { timeout: 60_000 });
+  await page.waitForFunction(() => document.body.dataset.busy !== undefined);
   let calm = 0;
   while (calm < 3) {
     await page.waitForTimeout(120);
@@ -57,8 +98,22 @@ export async function settled(page) {
   }
 }
 
+/** Clicks what saves a file, and returns the file's name and path. */
+export async function downloaded(page, selector) {
+  const before = new Set(readdirSync(downloads));
+  await page.click(selector);
+  const end = Date.now() + 60_000;
+  for (;;) {
+    const files = readdirSync(downloads).filter((name) => !before.has(name));
+    const done = files.find((name) => !/\.(part|crdownload|wkdownload)$|^\./.test(name));
+    if (done && files.length === 1) return { name: done, path: join(downloads, done) };
+    if (Date.now() > end) throw new Error(`no file was saved by ${selector}, only ${files}`);
+    await sleep(50);
+  }
+}
+
 export async function shot(page, name) {
-  if (shots) await page.screenshot({ path: `${shots}/${name}.png` });
+  if (shots) await page.screenshot({ path: `${shots}/${browser === "chromium" ? "" : `${browser}-`}${name}.png` });
 }
 
 /** The picture without what lies over it: its size, and red, green, blue and alpha of each pixel, row by row. */
@@ -66,20 +121,22 @@ export async function picture(page) {
   const hide = (value) => page.evaluate((value) => {
     const canvas = document.getElementById("picture");
     for (const over of document.querySelectorAll("main > *, main > * > *")) if (!over.contains(canvas)) over.style.visibility = value;
+    return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   }, value);
   await hide("hidden");
-  const clip = await page.locator("#picture").boundingBox();
-  const png = await page.screenshot({ clip });
+  const png = await page.screenshot();
   await hide("");
   const { width, height, text } = await page.evaluate(async (encoded) => {
     const image = await createImageBitmap(new Blob([Uint8Array.from(atob(encoded), (c) => c.charCodeAt(0))]));
-    const canvas = new OffscreenCanvas(image.width, image.height);
+    const scale = image.width / innerWidth;
+    const box = document.getElementById("picture").getBoundingClientRect();
+    const canvas = new OffscreenCanvas(Math.round(box.width), Math.round(box.height));
     const g = canvas.getContext("2d");
-    g.drawImage(image, 0, 0);
-    const { data } = g.getImageData(0, 0, image.width, image.height);
+    g.drawImage(image, box.x * scale, box.y * scale, box.width * scale, box.height * scale, 0, 0, canvas.width, canvas.height);
+    const { data } = g.getImageData(0, 0, canvas.width, canvas.height);
     let text = "";
     for (let i = 0; i < data.length; i += 8192) text += String.fromCharCode(...data.subarray(i, i + 8192));
-    return { width: image.width, height: image.height, text: btoa(text) };
+    return { width: canvas.width, height: canvas.height, text: btoa(text) };
   }, png.toString("base64"));
   return { width, height, data: new Uint8Array(Buffer.from(text, "base64")) };
 }

@@ -41,7 +41,7 @@ test("axes of very different lengths have a scale each, and keep it in the link"
   assert.ok((await heightOf(page)) > 0.4, "the points are on a line");
   await shot(page, "uneven");
   assert.match(await page.textContent("#cursor"), /^50 points in view$/);
-  const hash = new URL(page.url()).hash;
+  const hash = new URL(await page.url()).hash;
   await page.uncheck("#fill");
   await settled(page);
   assert.ok((await heightOf(page)) < 0.05);
@@ -49,7 +49,7 @@ test("axes of very different lengths have a scale each, and keep it in the link"
   await page.waitForFunction(() => document.getElementById("fill")?.checked);
   await settled(page);
   assert.ok((await heightOf(page)) > 0.4);
-  assert.deepEqual(errors, []);
+  assert.deepEqual(await errors(), []);
 });
 
 test("the code of stretched points selects what is in view", async () => {
@@ -72,7 +72,7 @@ test("only the fields that are drawn are read, and the others of the point under
   const [, size, unit] = /· ([\d.]+) (\w+)/.exec(await received());
   // All notes together have 2.4 MB.
   assert.ok(unit === "B" || (unit === "KB" && Number(size) < 300), await received());
-  await page.goto(`${new URL(page.url()).origin}/${link("uneven", "&attr=v")}`);
+  await page.goto(`${new URL(await page.url()).origin}/${link("uneven", "&attr=v")}`);
   await page.reload();
   await settled(page);
   const box = await page.locator("#picture").boundingBox();
@@ -85,5 +85,5 @@ test("only the fields that are drawn are read, and the others of the point under
   tip = await page.locator("#tip tr").allTextContents();
   const [, v] = /^v(\d+)$/.exec(tip.find((row) => row.startsWith("v")));
   assert.ok(tip.at(-1).startsWith(`notepoint ${v}point ${v}`), tip.at(-1).slice(0, 60));
-  assert.deepEqual(errors, []);
+  assert.deepEqual(await errors(), []);
 });

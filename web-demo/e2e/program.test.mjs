@@ -4,10 +4,10 @@ import { spawn, spawnSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { HYPERSLAB, SITE_DIR, colours, settled, shot, visit } from "./page.mjs";
+import { printedUrl } from "./server.mjs";
 
 const viewer = fileURLToPath(new URL("../dist/", import.meta.url));
 const elevation = join(SITE_DIR, "data/elevation/elevation");
@@ -24,29 +24,25 @@ after(async () => {
 async function start(...args) {
   const child = spawn(HYPERSLAB, args, { stdio: ["ignore", "pipe", "inherit"] });
   running.push(child);
-  for await (const line of createInterface({ input: child.stdout })) {
-    const address = /http:\/\/\S+/.exec(line)?.[0];
-    if (address) return address;
-  }
-  throw new Error(`${args[0]} printed no URL`);
+  return printedUrl(child, args[0]);
 }
 
 /** Opens the page at a URL, and checks that it draws the elevation. */
 async function drawsElevation(url, name) {
   const { page, errors } = await visit();
-  errors.length = 0;
+  await errors();
   await page.goto(url);
   await settled(page);
   await shot(page, name);
   assert.ok((await colours(page)) > 100, "the picture has few colours");
-  assert.deepEqual(errors, []);
+  assert.deepEqual(await errors(), []);
   return page;
 }
 
 test("view shows an array", async () => {
   const url = await start("view", elevation, "--no-open", "--viewer", viewer);
   const page = await drawsElevation(url, "program-view");
-  assert.match(page.url(), /\/[0-9a-f]{32}\/#url=data%2Felevation/);
+  assert.match(await page.url(), /\/[0-9a-f]{32}\/#url=data%2Felevation/);
 });
 
 test("view shows the arrays of a folder", async () => {
@@ -64,5 +60,5 @@ test("a published site shows its array on a host that cannot list", async () => 
 test("serve sends a browser to the viewer", async () => {
   const url = await start("serve", join(SITE_DIR, "data/elevation"), "--port", "0", "--viewer", viewer);
   const page = await drawsElevation(url, "program-serve");
-  assert.match(page.url(), /\/\.viewer\/#url=/);
+  assert.match(await page.url(), /\/\.viewer\/#url=/);
 });

@@ -1,12 +1,13 @@
 // What a user takes away: lines of code and files with the cells in view, and the values along an axis.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { HYPERSLAB, SITE_DIR, serve, settled, shot, visit } from "./page.mjs";
+import { promisify } from "node:util";
+import { HYPERSLAB, SITE_DIR, downloaded, serve, settled, shot, visit } from "./page.mjs";
 
 const { create, put, putMeta, writeManifest } = await import(pathToFileURL(resolve(SITE_DIR, "hyperslab/node.js")).href);
 const folder = mkdtempSync(join(tmpdir(), "taken-"));
@@ -28,10 +29,10 @@ after(() => rmSync(folder, { recursive: true }));
 
 const link = (name, more = "") => `#url=${encodeURIComponent(`${data}${name}`)}${more}`;
 
-/** Runs a line of the command line, and returns the file that it writes. */
-function run(line) {
+/** Runs a line of the command line, and returns the file that it writes. Meanwhile this process serves the array. */
+async function run(line) {
   const written = line.split(" ")[3];
-  execFileSync("sh", ["-c", line], { cwd: folder, env: { ...process.env, PATH: `${dirname(HYPERSLAB)}:${process.env["PATH"]}` } });
+  await promisify(execFile)("sh", ["-c", line], { cwd: folder, env: { ...process.env, PATH: `${dirname(HYPERSLAB)}:${process.env["PATH"]}` } });
   return readFileSync(join(folder, written));
 }
 
@@ -53,13 +54,13 @@ test("the lines of code and the saved file have the cells in view", async () => 
   assert.ok(mount.includes(`rain@${select}.npy`), mount);
   assert.ok(script.includes(`"${select}", { attrs: "rain" }`), script);
   assert.ok(python.includes(`array.multi_index[2, 10:${10 + rows - 1}, 0:${columns - 1}]["rain"]`), python);
-  const [header, cells] = values(run(command));
+  const [header, cells] = values(await run(command));
   assert.match(header, new RegExp(`'shape': \\(${rows}, ${columns}\\)`));
   assert.deepEqual(cells, Array.from({ length: rows * columns }, (_, i) => 200 + 10 * Math.floor(i / columns) + (i % columns)));
-  const [download] = await Promise.all([page.waitForEvent("download"), page.click("text=Save NumPy")]);
-  assert.equal(download.suggestedFilename(), `rain.rain.${select.replaceAll(":", "-").replaceAll(",", "_")}.npy`);
-  assert.deepEqual(values(readFileSync(await download.path())), [header, cells]);
-  assert.deepEqual(errors, []);
+  const saved = await downloaded(page, ["button", "Save NumPy"]);
+  assert.equal(saved.name, `rain.rain.${select.replaceAll(":", "-").replaceAll(",", "_")}.npy`);
+  assert.deepEqual(values(readFileSync(saved.path)), [header, cells]);
+  assert.deepEqual(await errors(), []);
 });
 
 test("lines are exact for 64-bit coordinates and for dates", async () => {
@@ -77,12 +78,12 @@ test("lines are exact for 64-bit coordinates and for dates", async () => {
     await page.click("#take-away summary");
     await page.waitForSelector("#take-away pre");
     const [command, , , python] = await page.locator("#take-away pre").allTextContents();
-    const [, cells] = values(run(command));
+    const [, cells] = values(await run(command));
     const code = python.replace(/tiledb\.open\("[^"]*"/, `tiledb.open(${JSON.stringify(join(folder, name))}`);
     const read = execFileSync(process.env["HYPERSLAB_PYTHON"], ["-c", `import tiledb, json, numpy as np\n${code}\nprint(json.dumps(values.ravel().tolist()))`], { encoding: "utf8" });
     assert.deepEqual(JSON.parse(read), cells);
     assert.ok(cells.length < 100 && cells.at(-1) === 99, `${command}: ${cells}`);
-    assert.deepEqual(errors, []);
+    assert.deepEqual(await errors(), []);
   }
 });
 
@@ -92,8 +93,8 @@ test("the line of points reads those in view that meet the condition", async () 
   await page.click("#take-away summary");
   await page.waitForSelector("#take-away pre");
   const [command] = await page.locator("#take-away pre").allTextContents();
-  assert.equal(run(command).toString(), "lat,lon,mag\n1.0,1.0,4.0\n");
-  assert.deepEqual(errors, []);
+  assert.equal((await run(command)).toString(), "lat,lon,mag\n1.0,1.0,4.0\n");
+  assert.deepEqual(await errors(), []);
 });
 
 test("the line of points with whole coordinates and dates has both ends", async () => {
@@ -104,7 +105,7 @@ test("the line of points with whole coordinates and dates has both ends", async 
   await page.click("#take-away summary");
   await page.waitForSelector("#take-away pre");
   const [command, , python] = await page.locator("#take-away pre").allTextContents();
-  assert.equal(run(command).toString(), "x,day,v\n0,2020-01-01,1\n3,2020-01-04,2\n");
+  assert.equal((await run(command)).toString(), "x,day,v\n0,2020-01-01,1\n3,2020-01-04,2\n");
   const code = python.replace(/tiledb\.open\("[^"]*"/, `tiledb.open(${JSON.stringify(join(folder, "events"))}`);
   const read = execFileSync(process.env["HYPERSLAB_PYTHON"], ["-c", `import tiledb, numpy as np\n${code}\nprint(len(columns["v"]))`], { encoding: "utf8" });
   assert.equal(read, "2\n");
@@ -125,5 +126,5 @@ test("a click shows the values along the axis with a slider, and a click there m
   await settled(page);
   assert.match(await page.textContent("#axes output"), /^3$/);
   await shot(page, "profile");
-  assert.deepEqual(errors, []);
+  assert.deepEqual(await errors(), []);
 });

@@ -13,7 +13,7 @@ pub(crate) enum Need {
     WasmBindgen,
     /// Chromium and its driver.
     Browser,
-    /// Firefox and its driver.
+    /// Firefox, its driver, and a display, without which it has no WebGL.
     Firefox,
     /// WebKit's browser for tests, its driver, and a display.
     WebKit,
@@ -93,12 +93,12 @@ fn provide(need: Need) -> Outcome {
             apt(&["chromium", "chromium-driver"])
         }
         Need::Firefox => {
+            display()?;
             have_or_install("firefox-esr", "firefox-esr")?;
             geckodriver()
         }
         Need::WebKit => {
-            have_or_install("xvfb-run", "xvfb")?;
-            have_or_install("xauth", "xauth")?;
+            display()?;
             have_or_install("WebKitWebDriver", "webkit2gtk-driver")
         }
         Need::Node => {
@@ -127,6 +127,12 @@ fn provide(need: Need) -> Outcome {
 
 fn have(program: &str) -> bool {
     quiet(command("sh").args(["-c", &format!("command -v {program}")])).is_ok()
+}
+
+/// A display for programs that need one.
+fn display() -> Outcome {
+    have_or_install("xvfb-run", "xvfb")?;
+    have_or_install("xauth", "xauth")
 }
 
 fn have_or_install(program: &str, package: &str) -> Outcome {

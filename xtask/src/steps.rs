@@ -103,19 +103,19 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "firefox",
-        needs: &[Need::Wasm, Need::Node, Need::WasmBindgen, Need::Firefox],
+        needs: &[Need::Wasm, Need::Node, Need::Oracle, Need::WasmBindgen, Need::Firefox],
         commands: firefox,
         filters: true,
     },
     Step {
         name: "webkit",
-        needs: &[Need::Wasm, Need::Node, Need::WebKit],
+        needs: &[Need::Wasm, Need::Node, Need::Oracle, Need::WebKit],
         commands: webkit,
         filters: true,
     },
     Step {
         name: "viewer",
-        needs: &[Need::Wasm, Need::Node, Need::Browser],
+        needs: &[Need::Wasm, Need::Node, Need::Oracle, Need::Browser],
         commands: viewer,
         filters: true,
     },
@@ -209,12 +209,9 @@ fn npm_script(mut npm: Command, name: &str, filter: Option<&str>) -> Command {
     npm
 }
 
-/// The tests of pages in Firefox, and the engine's own tests there.
+/// The tests of pages and of the viewer in Firefox, and the engine's own tests there.
 fn firefox(filter: Option<&str>) -> Vec<Command> {
-    let mut commands = packaged("test:pages", filter);
-    for c in &mut commands {
-        c.env("HYPERSLAB_BROWSER", "firefox");
-    }
+    let mut commands = pages("firefox", filter);
     let mut tests = wasm_tests(filter);
     tests
         .env("GECKODRIVER", "geckodriver")
@@ -223,27 +220,48 @@ fn firefox(filter: Option<&str>) -> Vec<Command> {
     commands
 }
 
-/// The tests of pages in WebKit, on a display of its own.
+/// The tests of pages and of the viewer in WebKit.
 fn webkit(filter: Option<&str>) -> Vec<Command> {
-    let mut xvfb = command("xvfb-run");
-    xvfb.args(["--auto-servernum", "npm"])
-        .env("HYPERSLAB_BROWSER", "webkit");
-    vec![
-        npm_script(command("npm"), "build", None),
-        npm_script(xvfb, "test:pages", filter),
-    ]
+    pages("webkit", filter)
+}
+
+/// Builds the viewer, and runs the tests of pages and of the viewer in a browser, on a display of its own.
+fn pages(browser: &str, filter: Option<&str>) -> Vec<Command> {
+    let test = npm_script(on_display("npm"), "test:pages", filter);
+    let mut commands = vec![prepare(), test, e2e(on_display("node"), "web-demo/e2e/", filter)];
+    for c in &mut commands {
+        c.env("HYPERSLAB_BROWSER", browser);
+    }
+    commands
+}
+
+/// A program on a display of its own, which has room for the widest pages.
+fn on_display(program: &str) -> Command {
+    let mut c = command("xvfb-run");
+    c.args(["--auto-servernum", "--server-args", "-screen 0 1920x1400x24", program]);
+    c
 }
 
 fn viewer(filter: Option<&str>) -> Vec<Command> {
-    let mut prepare = command(&std::env::current_exe().unwrap_or_default().to_string_lossy());
-    prepare.args(["demo", "prepare"]);
-    let mut e2e = command("node");
-    e2e.arg("--test");
+    let unit = e2e(command("node"), "web-demo/test/", filter);
+    vec![prepare(), unit, e2e(command("node"), "web-demo/e2e/", filter)]
+}
+
+/// Builds the npm package, the viewer and its sample arrays.
+fn prepare() -> Command {
+    let mut c = command(&std::env::current_exe().unwrap_or_default().to_string_lossy());
+    c.args(["demo", "prepare"]);
+    c
+}
+
+/// Completes `node`, or a command that ends with it, to tests of the viewer. Each file has a browser of its own.
+fn e2e(mut node: Command, folder: &str, filter: Option<&str>) -> Command {
+    node.arg("--test");
     if let Some(filter) = filter {
-        e2e.args(["--test-name-pattern", filter]);
+        node.args(["--test-name-pattern", filter]);
     }
-    e2e.args(["web-demo/test/", "web-demo/e2e/"])
+    node.arg(folder)
         .env("SITE_DIR", demo::site())
         .env("HYPERSLAB", demo::program("hyperslab"));
-    vec![prepare, e2e]
+    node
 }

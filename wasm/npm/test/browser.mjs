@@ -1,6 +1,7 @@
 // Starts a browser through WebDriver (https://www.w3.org/TR/webdriver2/). HYPERSLAB_BROWSER chooses it: chromium, firefox
 // or webkit.
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { Driver, MissingDriver, freePort } from "./driver.mjs";
 
 /** The browser that runs the tests. */
@@ -11,41 +12,67 @@ export const simd = process.env.HYPERSLAB_SIMD !== "off";
 
 const MINI_BROWSERS = ["x86_64", "aarch64"].map((cpu) => `/usr/lib/${cpu}-linux-gnu/webkit2gtk-4.1/MiniBrowser`);
 
-/** How each browser's driver is started, and what a session asks of it. */
+/**
+ * How each browser's driver is started, and what a session asks of it. `downloads` is where files are saved; `dark` asks for
+ * dark colours. `webgl` says whether pages have WebGL, which Firefox has only with a display.
+ */
 const BROWSERS = {
-  chromium: (port) => ({
+  chromium: (port, { downloads, dark, webgl }) => ({
     driver: ["chromedriver", `--port=${port}`],
     capabilities: {
       "goog:chromeOptions": {
         binary: process.env.CHROMIUM ?? "/usr/bin/chromium",
-        args: ["--headless", "--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--no-first-run", ...(simd ? [] : ["--js-flags=--no-enable-sse4-1"])],
+        args: [
+          "--headless", "--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--no-first-run", "--disable-background-networking",
+          ...(webgl === false ? ["--disable-3d-apis"] : []), ...(dark ? ["--blink-settings=preferredColorScheme=0"] : []), ...(simd ? [] : ["--js-flags=--no-enable-sse4-1"]),
+        ],
+        ...(downloads ? { prefs: { "download.default_directory": downloads, "profile.default_content_setting_values.automatic_downloads": 1 } } : {}),
       },
       "goog:loggingPrefs": { browser: "ALL" },
     },
   }),
-  firefox: (port) => ({
+  firefox: (port, { downloads, dark, webgl }) => ({
     driver: ["geckodriver", "--port", `${port}`],
-    capabilities: { "moz:firefoxOptions": { binary: process.env.FIREFOX ?? "/usr/bin/firefox-esr", args: ["-headless"] } },
+    capabilities: {
+      "moz:firefoxOptions": {
+        binary: process.env.FIREFOX ?? "/usr/bin/firefox-esr",
+        args: webgl ? [] : ["-headless"],
+        prefs: {
+          "webgl.disabled": webgl === false,
+          "layout.css.prefers-color-scheme.content-override": dark ? 0 : 1,
+          ...(downloads ? { "browser.download.dir": downloads, "browser.download.folderList": 2, "browser.download.alwaysOpenPanel": false } : {}),
+        },
+      },
+    },
   }),
   // It needs a display; `xvfb-run` gives it one.
-  webkit: (port) => ({
+  webkit: (port, { downloads, dark, webgl }) => ({
     driver: ["WebKitWebDriver", `--port=${port}`],
-    capabilities: { "webkitgtk:browserOptions": { binary: MINI_BROWSERS.find(existsSync) ?? "MiniBrowser", args: ["--automation"] } },
+    env: { ...(downloads ? { XDG_CONFIG_HOME: downloadsOnly(downloads) } : {}), ...(dark ? { GTK_THEME: "Adwaita:dark" } : {}) },
+    capabilities: { "webkitgtk:browserOptions": { binary: MINI_BROWSERS.find(existsSync) ?? "MiniBrowser", args: ["--automation", ...(webgl === false ? ["--enable-webgl=false"] : [])] } },
   }),
 };
+
+/** A folder of settings by which GTK saves files to `downloads`. */
+function downloadsOnly(downloads) {
+  const settings = join(downloads, ".config");
+  mkdirSync(settings, { recursive: true });
+  writeFileSync(join(settings, "user-dirs.dirs"), `XDG_DOWNLOAD_DIR="${downloads}"\n`);
+  return settings;
+}
 
 /** How often a browser is started. A driver sometimes fails to start its browser, or never answers. */
 const TRIES = 3;
 
 /**
  * Starts the browser with a fresh profile. `more` has further capabilities of the session. Each start and each request
- * must be answered within its number of seconds.
+ * must be answered within its number of seconds. The other options are those of `BROWSERS`.
  */
-export async function launch(more = {}, { startSeconds = 60, answerSeconds = 120 } = {}) {
+export async function launch(more = {}, { startSeconds = 60, answerSeconds = 120, ...wanted } = {}) {
   for (let n = 1; ; n += 1) {
     const port = await freePort();
-    const { driver: command, capabilities } = BROWSERS[browser](port);
-    const driver = new Driver(browser, port, command);
+    const { driver: command, env, capabilities } = BROWSERS[browser](port, wanted);
+    const driver = new Driver(browser, port, command, env);
     try {
       await driver.listens(startSeconds);
       const { sessionId, capabilities: found } = await driver.ask("POST", "/session", { capabilities: { alwaysMatch: { ...capabilities, ...more } } }, startSeconds);

@@ -7,10 +7,10 @@ export class MissingDriver extends Error {}
 
 /** The process of a driver. Its errors name the browser, the request and what to do. */
 export class Driver {
-  /** Starts a program that listens at a port. */
-  constructor(browser, port, [program, ...args]) {
+  /** Starts a program that listens at a port, with more variables in its environment. */
+  constructor(browser, port, [program, ...args], env = {}) {
     Object.assign(this, { browser, port, program });
-    this.process = spawn(program, args, { stdio: "ignore" });
+    this.process = spawn(program, args, { stdio: "ignore", env: { ...process.env, ...env } });
     this.ended = new Promise((_, reject) => {
       this.process.on("error", (error) => reject(new MissingDriver(`${program}: ${error.message}; run \`cargo xtask setup\``)));
       this.process.on("exit", (code, signal) => reject(new Error(`${program} ended (${signal ?? `code ${code}`})`)));
