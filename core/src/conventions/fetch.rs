@@ -42,8 +42,27 @@ const AT_ONCE: usize = 32;
 /// # Errors
 /// The errors of opening the array or group itself.
 pub async fn of(context: &Context, path: &str, options: &OpenOptions) -> Result<Dataset> {
-    let own = object(context, path, options).await?;
-    describe(context, path, options, own).await
+    described(context, path, options, Unreadable::LeftOut).await
+}
+
+/// Same as [`of`], but complete: a failed request inside of a group is an error.
+///
+/// # Errors
+/// The errors of opening the array or group, and [`Error::Io`] of what is inside.
+pub(crate) async fn of_complete(context: &Context, path: &str, options: &OpenOptions) -> Result<Dataset> {
+    described(context, path, options, Unreadable::Fails).await
+}
+
+/// What to do if a part of a group cannot be read because a request fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unreadable {
+    LeftOut,
+    Fails,
+}
+
+async fn described(context: &Context, path: &str, options: &OpenOptions, unreadable: Unreadable) -> Result<Dataset> {
+    let own = object(context, path, options, unreadable).await?;
+    describe(context, path, options, own, unreadable).await
 }
 
 /// What an open array holds. Same as [`of`], without opening the array again.
@@ -56,10 +75,16 @@ pub async fn of_array(array: &Array) -> Result<Dataset> {
         window: array.window(),
         key: array.key().cloned(),
     };
-    describe(array.context(), array.path(), &options, own).await
+    describe(array.context(), array.path(), &options, own, Unreadable::LeftOut).await
 }
 
-async fn describe(context: &Context, path: &str, options: &OpenOptions, own: Object) -> Result<Dataset> {
+async fn describe(
+    context: &Context,
+    path: &str,
+    options: &OpenOptions,
+    own: Object,
+    unreadable: Unreadable,
+) -> Result<Dataset> {
     let mut description = Description::default();
     description.answer(Request::Object(String::new()), Answer::Object(Box::new(own)));
     loop {
@@ -68,9 +93,7 @@ async fn describe(context: &Context, path: &str, options: &OpenOptions, own: Obj
             Step::Need(requests) => requests,
         };
         for some in requests.chunks(AT_ONCE) {
-            let answers = some
-                .iter()
-                .map(|r| async move { Ok::<_, Error>(answer(context, path, options, r).await) });
+            let answers = some.iter().map(|r| answer(context, path, options, r, unreadable));
             for (request, answer) in some.iter().zip(side_by_side(answers).await?) {
                 description.answer(request.clone(), answer);
             }
@@ -78,16 +101,22 @@ async fn describe(context: &Context, path: &str, options: &OpenOptions, own: Obj
     }
 }
 
-async fn answer(context: &Context, root: &str, options: &OpenOptions, request: &Request) -> Answer {
+async fn answer(
+    context: &Context,
+    root: &str,
+    options: &OpenOptions,
+    request: &Request,
+    unreadable: Unreadable,
+) -> Result<Answer> {
     let relative = match request {
         Request::Object(path) | Request::Numbers { path, .. } => path,
     };
     let Some((context, path)) = place(context, root, relative) else {
-        return Answer::Outside;
+        return Ok(Answer::Outside);
     };
     let context = &context;
     let found = match request {
-        Request::Object(_) => object(context, &path, options)
+        Request::Object(_) => object(context, &path, options, unreadable)
             .await
             .map(|o| Answer::Object(Box::new(o))),
         Request::Numbers {
@@ -99,7 +128,12 @@ async fn answer(context: &Context, root: &str, options: &OpenOptions, request: &
             .await
             .map(Answer::Numbers),
     };
-    found.unwrap_or_else(|e| Answer::Missing(e.to_string()))
+    // What is next to the described object may be out of bounds for this reader.
+    let is_inside = !relative.starts_with("..");
+    match found {
+        Err(error @ Error::Io { .. }) if unreadable == Unreadable::Fails && is_inside => Err(error),
+        found => Ok(found.unwrap_or_else(|e| Answer::Missing(e.to_string()))),
+    }
 }
 
 /// The store and the path of the object at `relative`, seen from the path `root`. If the array is the root of its store,
@@ -115,9 +149,9 @@ pub(crate) fn place(context: &Context, root: &str, relative: &str) -> Option<(Co
     Some((Context::new(store).with_cpu(context.cpu), join(&folder, rest)))
 }
 
-async fn object(context: &Context, path: &str, options: &OpenOptions) -> Result<Object> {
+async fn object(context: &Context, path: &str, options: &OpenOptions, unreadable: Unreadable) -> Result<Object> {
     match object_type(context, path).await? {
-        Some(ObjectType::Group) => group(context, path, options).await,
+        Some(ObjectType::Group) => group(context, path, options, unreadable).await,
         _ => object_of(&Array::open(context, path, options).await?).await,
     }
 }
@@ -132,7 +166,7 @@ async fn object_of(array: &Array) -> Result<Object> {
     })
 }
 
-async fn group(context: &Context, path: &str, options: &OpenOptions) -> Result<Object> {
+async fn group(context: &Context, path: &str, options: &OpenOptions, unreadable: Unreadable) -> Result<Object> {
     let group = Group::open(context, path, options).await?;
     let location = context.vfs.location(path);
     let member = |m: &crate::array::Member| {
@@ -151,8 +185,11 @@ async fn group(context: &Context, path: &str, options: &OpenOptions) -> Result<O
         }
     };
     let mut members: Vec<Member> = group.members.iter().map(member).collect();
-    // A store that cannot list has members only.
-    let others = group.others().await.unwrap_or_default();
+    let others = match group.others().await {
+        Err(error) if unreadable == Unreadable::Fails => return Err(error),
+        // A store that cannot list has members only.
+        others => others.unwrap_or_default(),
+    };
     members.extend(others.into_iter().map(|name| Member {
         uri: name.clone(),
         name: Some(name),

@@ -48,8 +48,8 @@ mod vcf;
 mod vector_search;
 
 pub use driver::{Answer, Description, Request, Step};
-pub(crate) use fetch::place;
 pub use fetch::{of, of_array};
+pub(crate) use fetch::{of_complete, place};
 pub use gdal_raster::raster_axes;
 pub use model::{
     Application, Axis, Bits, Channel, Column, Coordinates, Crs, Dataset, Embedding, Flag, Geometry, Level, Missing,

@@ -179,7 +179,7 @@ impl View {
                 let window = self.seen().window;
                 let name = if name.is_empty() { &self.source.name } else { name };
                 let summary = facts::of_folder(&self.source, &folder, window).await;
-                let has_levels = self.pyramid(&folder).await.is_some();
+                let has_levels = self.lists_pyramid(&folder).await;
                 let text = readme::folder_readme(name, &folder, &summary, has_levels);
                 Some(Node::text(path, 0, text))
             }
@@ -214,7 +214,9 @@ impl View {
             Some(Found::Folder(folder)) => {
                 let mut names: Vec<DirEntry> = folder.names().into_iter().map(DirEntry::dir).collect();
                 names.extend(folder.texts(path.is_empty()).map(|t| DirEntry::file(t.name())));
-                names.extend(self.pyramid(&folder).await.map(|_| DirEntry::dir(pyramids::FOLDER)));
+                if self.lists_pyramid(&folder).await {
+                    names.push(DirEntry::dir(pyramids::FOLDER));
+                }
                 sort_by(&mut names, |a, b| a.name.cmp(&b.name));
                 Ok(names)
             }
@@ -300,7 +302,7 @@ impl View {
                         return Ok(Some(Found::FolderText(Arc::clone(folder), text, name.unwrap_or(""))));
                     }
                     if *first == pyramids::FOLDER
-                        && let Some(pyramid) = self.pyramid(folder).await
+                        && let Some(pyramid) = self.pyramid(folder).await?
                     {
                         return self.walk_pyramid(pyramid, tail).await;
                     }

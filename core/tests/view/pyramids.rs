@@ -1,6 +1,9 @@
 //! The levels of rasters and images as one Zarr hierarchy.
 
+use std::sync::Arc;
+
 use super::*;
+use hyperslab::vfs::faulty::{Fault, FaultyVfs};
 use serde_json::{Value, json};
 #[cfg(target_family = "wasm")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -87,6 +90,8 @@ fn a_raster_has_its_levels_as_multiscales() {
     let view = raster();
     assert_eq!(names(&view, ""), ["README.md", "l_0", "l_1", "metadata.json", "zarr"]);
     assert_eq!(names(&view, "zarr"), ["0", "1", "zarr.json"]);
+    assert_eq!(block_on(view.levels("")).unwrap(), ["g/l_0", "g/l_1"]);
+    assert!(block_on(view.levels("l_0")).unwrap().is_empty());
     assert_eq!(names(&view, "zarr/1"), names(&view, "l_1/zarr"));
     let group = document(&view, "zarr/zarr.json");
     let attributes = &group["attributes"];
@@ -120,6 +125,35 @@ fn a_raster_has_its_levels_as_multiscales() {
     );
     for name in ["zarr/2", "zarr/00", "zarr/l_0", "zarr/0/other", "zarr/zarr.json/x"] {
         assert!(block_on(view.lookup(name)).unwrap().is_none(), "{name}");
+    }
+}
+
+#[test]
+fn a_failed_request_does_not_hide_the_levels() {
+    let whole = raster();
+    let path = "zarr/0/TDB_VALUES/c/0/1/1";
+    let right = file(&whole, path);
+    let store = FaultyVfs::new(Arc::clone(&whole.source().context.vfs), Fault::default());
+    let open = || {
+        let context = Context::new(Arc::new(store.clone()));
+        let source = whole.source().clone();
+        View::new(Source { context, ..source }, NOW_MS)
+    };
+    assert_eq!(file(&open(), path), right);
+    let calls = store.calls().len() as u64;
+    assert!(calls > 5, "{calls}");
+    for call in 0..calls {
+        let view = open();
+        store.set(Fault {
+            at_call: Some(call),
+            ..Fault::default()
+        });
+        match block_on(view.read_file(path)) {
+            Ok(found) => assert_eq!(found, right, "call {call}"),
+            Err(error) => assert!(error.to_string().contains("injected"), "call {call}: {error}"),
+        }
+        // Only one request fails, and the failure is not kept.
+        assert_eq!(file(&view, path), right, "call {call}");
     }
 }
 

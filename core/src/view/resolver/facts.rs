@@ -56,7 +56,10 @@ pub(super) async fn of_folder(source: &Source, folder: &Folder, window: Window) 
         key: source.options.key.clone(),
     };
     let described = conventions::of(&source.context, &folder.path, &options).await;
-    let summary = described.map(|dataset| dataset.summary()).unwrap_or_default();
+    // A group that cannot be read now may be readable later.
+    let Ok(summary) = described.map(|dataset| dataset.summary()) else {
+        return MeaningLines::new();
+    };
     *kept = Some(summary.clone());
     summary
 }

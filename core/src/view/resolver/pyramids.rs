@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::opened::Object;
-use super::{Found, View, facts};
+use super::{Found, LastLink, View, facts};
 use crate::array::Group;
 use crate::conventions;
 use crate::error::{Error, Result};
@@ -14,18 +14,40 @@ use crate::view::pyramid::Opened;
 use crate::view::{documents, tree};
 
 impl View {
-    /// The levels of a group; `None` if it has none, or cannot be read. They are found once for each opened group.
-    pub(super) async fn pyramid(&self, folder: &Folder) -> Option<Arc<Pyramid>> {
+    /// The paths in the store of the levels that `zarr` shows of the group at `path`, finest first. Empty if there are none.
+    ///
+    /// # Errors
+    /// Errors of reading the group and its arrays.
+    pub async fn levels(&self, path: &str) -> Result<Vec<String>> {
+        match self.walk(path, LastLink::Followed).await? {
+            Some(Found::Folder(folder)) => {
+                let pyramid = self.pyramid(&folder).await?;
+                Ok(pyramid.map_or_else(Vec::new, |pyramid| pyramid.levels.clone()))
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// The levels of a group; `None` if it has none. They are found once for each opened group, unless that fails.
+    ///
+    /// # Errors
+    /// Errors of reading the group. Without its levels, readers of Zarr would take the missing chunks for empty ones.
+    pub(super) async fn pyramid(&self, folder: &Folder) -> Result<Option<Arc<Pyramid>>> {
         let is_free = !folder.children.iter().any(|child| child.name == FOLDER);
         if !folder.is_group || folder.children.is_empty() || !is_free {
-            return None;
+            return Ok(None);
         }
         let mut kept = folder.pyramid.lock().await;
         if let Some(known) = &*kept {
-            return known.clone();
+            return Ok(known.clone());
         }
-        let found = self.find_pyramid(folder).await.ok()?.map(Arc::new);
-        kept.insert(found).clone()
+        let found = self.find_pyramid(folder).await?.map(Arc::new);
+        Ok(kept.insert(found).clone())
+    }
+
+    /// Whether a group is listed with a Zarr view. It is if its levels cannot be read: opening the view then says why.
+    pub(super) async fn lists_pyramid(&self, folder: &Folder) -> bool {
+        !matches!(self.pyramid(folder).await, Ok(None))
     }
 
     async fn find_pyramid(&self, folder: &Folder) -> Result<Option<Pyramid>> {
@@ -35,7 +57,7 @@ impl View {
         if !group.metadata().await?.contains_key("dataset_type") {
             return Ok(None);
         }
-        let dataset = conventions::of(context, &folder.path, &options).await?;
+        let dataset = conventions::of_complete(context, &folder.path, &options).await?;
         let is_child = |path: &str| folder.children.iter().any(|child| child.path == path);
         Ok(Pyramid::of(dataset, &folder.path, is_child))
     }
