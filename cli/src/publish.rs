@@ -101,7 +101,7 @@ async fn write(env: &Env, args: &Publish, from: &Place, site: &Place, viewer: &V
 async fn data(env: &Env, from: &Place, site: &Place) -> Result<(String, Copied)> {
     let dataset = conventions::of(&from.context, &from.path, &env.options(Window::ALL)).await?;
     let name = viewer::name_of(from);
-    let mut all = viewer::neighbours(from, &dataset);
+    let mut all = viewer::neighbours(from, &dataset).await;
     all.push((name.clone(), from.clone()));
     let mut copied = Copied::default();
     for (name, place) in &all {

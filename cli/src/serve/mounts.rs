@@ -1,4 +1,4 @@
-//! Trees under names of their own, in one tree.
+//! Trees under paths of their own, in one tree.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,7 +9,8 @@ use bytes::Bytes;
 use super::http::ReadNext;
 use super::tree::{Contents, Entry, Found, OpenFile, Refusal, Tree};
 
-/// Trees by name, and another tree for all other names. The names are not listed, because one may be secret.
+/// Trees by path, and another tree for all other names. The paths are not listed, because one may be secret, and none is
+/// below another.
 #[derive(Debug)]
 pub(super) struct Mounts {
     named: BTreeMap<String, Box<dyn Tree>>,
@@ -17,7 +18,7 @@ pub(super) struct Mounts {
 }
 
 impl Mounts {
-    /// Serves each tree below its name, and nothing else.
+    /// Serves each tree below its path, and nothing else.
     pub(super) fn new(named: impl IntoIterator<Item = (String, Box<dyn Tree>)>) -> Self {
         let named = named.into_iter().collect();
         Self { named, rest: None }
@@ -31,9 +32,11 @@ impl Mounts {
 
     /// The tree that has a name, and the name in it.
     fn tree<'a>(&self, name: &'a str) -> Result<(&dyn Tree, &'a str), Refusal> {
-        let (first, inner) = name.split_once('/').unwrap_or((name, ""));
-        match (self.named.get(first), &self.rest) {
-            (Some(tree), _) => Ok((&**tree, inner)),
+        let ends = name.match_indices('/').map(|(at, _)| at).chain([name.len()]);
+        let mut splits = ends.map(|at| name.split_at(at));
+        let mounted = splits.find_map(|(path, inner)| Some((self.named.get(path)?, inner)));
+        match (mounted, &self.rest) {
+            (Some((tree, inner)), _) => Ok((&**tree, inner.strip_prefix('/').unwrap_or(inner))),
             (None, Some(rest)) => Ok((&**rest, name)),
             (None, None) => Err(Refusal::absent()),
         }

@@ -45,8 +45,8 @@ pub(super) fn site(env: &Env, place: &Place, viewer: Viewer) -> Result<Site> {
     let dataset = block_on(conventions::of(&place.context, &place.path, &env.options(Window::ALL)))?;
     let name = viewer::name_of(&place);
     let mut data = vec![(name.clone(), files(&place)?)];
-    for (name, neighbour) in viewer::neighbours(&place, &dataset) {
-        data.push((name, files(&neighbour)?));
+    for (path, neighbour) in block_on(viewer::neighbours(&place, &dataset)) {
+        data.push((path, files(&neighbour)?));
     }
     let first = format!("{DATA}/{}", percent_encode(&name));
     let base = first.clone();

@@ -11,7 +11,7 @@ use hyperslab::vfs::{EntryKind, join};
 use hyperslab::{Array, Window};
 use serde::Serialize;
 
-use super::neighbours::{name_of, neighbour_names};
+use super::neighbours::{name_of, neighbour_paths};
 use crate::store::{Env, Place};
 use crate::{errors, info, show};
 
@@ -73,7 +73,7 @@ pub(crate) async fn list(env: &Env, place: &Place, base: &str) -> Result<Vec<Ent
         if let Some(kind) = kind {
             let (entry, dataset) = entry(env, &here, kind, &path, base).await;
             let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-            named.extend(neighbour_names(&dataset).into_iter().map(|name| join(folder, name)));
+            named.extend(neighbour_paths(&dataset).into_iter().map(|path| join(folder, path)));
             entries.push((path, entry));
         } else if depth < DEPTH_MAX {
             let listed = here.context.vfs.list(&here.path).await?;

@@ -1,15 +1,20 @@
-//! The folders next to an array that its description names: its overviews, and the coordinates of its axes. A page finds
-//! them by their names, so they are served and published with the array.
+//! The arrays and groups next to an array that its description names: its overviews, and the coordinates of its axes. A
+//! page finds them by their paths, so they are served and published with the array. The description may come from
+//! anyone, so nothing but these arrays and groups is.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use hyperslab::Context;
 use hyperslab::conventions::{Coordinates, Dataset};
+use hyperslab::group::object_type;
 use hyperslab::internals::vfs::percent_decode;
-use hyperslab::vfs::{VfsExt as _, check_path, join_url, last_part, local_path};
+use hyperslab::vfs::{VfsExt as _, check_path, join, join_url, last_part};
 
 use crate::store::Place;
+use crate::{errors, show};
+
+/// The most neighbours of an array.
+const NEIGHBOURS_MAX: usize = 1000;
 
 /// The name under which a page finds the array, group or folder at a place.
 pub(crate) fn name_of(place: &Place) -> String {
@@ -29,34 +34,59 @@ pub(crate) fn name_of(place: &Place) -> String {
     own
 }
 
-/// The names of the folders next to an array that its description names.
-pub(crate) fn neighbour_names(dataset: &Dataset) -> BTreeSet<&str> {
-    let mut names = BTreeSet::new();
-    collect(dataset, &mut names);
-    names
+/// The paths of the arrays and groups next to an array that its description names, from the folder around it.
+pub(crate) fn neighbour_paths(dataset: &Dataset) -> BTreeSet<&str> {
+    let mut paths = BTreeSet::new();
+    collect(dataset, &mut paths);
+    paths
 }
 
-/// The existing folders next to the root of a store that the description of the root names, each with its name.
-pub(crate) fn neighbours(place: &Place, dataset: &Dataset) -> Vec<(String, Place)> {
+/// The arrays and groups next to the root of a store that the description of the root names, each with its path from the
+/// folder around them. None is inside of another. Prints a note for each that cannot be read.
+pub(crate) async fn neighbours(place: &Place, dataset: &Dataset) -> Vec<(String, Place)> {
     let own = name_of(place);
-    let others = neighbour_names(dataset).into_iter();
-    let others = others.filter(|name| *name != own && !name.starts_with('.'));
-    others
-        .filter_map(|name| Some((name.to_owned(), beside(place, name)?)))
-        .collect()
+    let paths = neighbour_paths(dataset).into_iter();
+    let mut found: Vec<(String, Place)> = Vec::new();
+    for path in paths
+        .filter(|path| !is_within(&own, path) && !is_hidden(path))
+        .take(NEIGHBOURS_MAX)
+    {
+        if found.iter().any(|(outer, _)| is_within(outer, path)) {
+            continue;
+        }
+        let Some(neighbour) = beside(place, path) else { continue };
+        match object_type(&neighbour.context, &neighbour.path).await {
+            Ok(Some(_)) => found.push((path.to_owned(), neighbour)),
+            Ok(None) => {}
+            Err(error) => show::note(format_args!(
+                "'../{path}' is left out, because it cannot be read: {}",
+                errors::sentence(&error.into())
+            )),
+        }
+    }
+    found
 }
 
-/// The folder `name` next to a place.
-fn beside(place: &Place, name: &str) -> Option<Place> {
-    let (vfs, path) = place.context.vfs.neighbour(name).ok()??;
+/// Whether a path is `outer` or below it.
+fn is_within(outer: &str, path: &str) -> bool {
+    let rest = path.strip_prefix(outer);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether a part of a path begins with a dot. Such folders are not served.
+fn is_hidden(path: &str) -> bool {
+    path.split('/').any(|part| part.starts_with('.'))
+}
+
+/// What is at `beside`, seen from the folder around a place.
+fn beside(place: &Place, beside: &str) -> Option<Place> {
+    let (name, rest) = beside.split_once('/').unwrap_or((beside, ""));
+    let (vfs, folder) = place.context.vfs.neighbour(name).ok()??;
     let context = Context::new(vfs);
+    let path = join(&folder, rest);
     let url = match place.local() {
-        // A folder that is not there has nothing to serve.
-        Some(_) => context
-            .vfs
-            .location(&path)
-            .filter(|url| local_path(url).is_some_and(Path::is_dir))?,
-        None => join_url(&place.url, &format!("../{name}")),
+        Some(_) => context.vfs.location(&path)?,
+        None => join_url(&place.url, &format!("../{beside}")),
     };
     let root = url.clone();
     Some(Place {
@@ -67,8 +97,8 @@ fn beside(place: &Place, name: &str) -> Option<Place> {
     })
 }
 
-/// Collects the names of folders next to the described object. Its paths may come from anyone.
-fn collect<'a>(dataset: &'a Dataset, names: &mut BTreeSet<&'a str>) {
+/// Collects the paths that lead out of the described object to the folder around it.
+fn collect<'a>(dataset: &'a Dataset, found: &mut BTreeSet<&'a str>) {
     let axes = dataset.variables.iter().flat_map(|variable| &variable.axes);
     let coordinates = axes.filter_map(|axis| match &axis.coordinates {
         Coordinates::Array { path, .. } => Some(path),
@@ -83,9 +113,9 @@ fn collect<'a>(dataset: &'a Dataset, names: &mut BTreeSet<&'a str>) {
         .chain(levels)
         .chain(tables)
         .chain(embeddings);
-    let outside = paths.filter_map(|path| path.strip_prefix("../")?.split('/').next());
-    names.extend(outside.filter(|name| !name.is_empty() && check_path(name).is_ok()));
-    dataset.children.iter().for_each(|child| collect(child, names));
+    let outside = paths.filter_map(|path| path.strip_prefix("../"));
+    found.extend(outside.filter(|path| !path.is_empty() && check_path(path).is_ok()));
+    dataset.children.iter().for_each(|child| collect(child, found));
 }
 
 #[cfg(test)]
@@ -95,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_folders_next_to_the_array_are_neighbours() {
+    fn only_paths_in_the_folder_around_the_array_are_neighbours() {
         let level = |path: &str| Level {
             path: path.to_owned(),
             ..Level::default()
@@ -108,6 +138,8 @@ mod tests {
             "../..",
             "../",
             "../lat/x",
+            "../lat/../x",
+            "../lat//x",
             "../a.4",
         ];
         let dataset = Dataset {
@@ -115,8 +147,8 @@ mod tests {
             ..Dataset::default()
         };
         assert_eq!(
-            neighbour_names(&dataset).into_iter().collect::<Vec<_>>(),
-            ["a.4", "lat"]
+            neighbour_paths(&dataset).into_iter().collect::<Vec<_>>(),
+            ["a.4", "lat/x"]
         );
     }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::failing::check;
-use crate::viewing::shell;
+use crate::viewing::{shell, shell_with_overviews_at};
 use crate::{Shell, int16s, npy};
 
 /// The names of the entries of a folder.
@@ -54,6 +54,15 @@ fn a_site_has_the_viewer_the_data_and_how_to_serve_it() {
         readme.contains("206") && readme.contains("application/wasm"),
         "{readme}"
     );
+}
+
+#[test]
+fn only_arrays_next_to_the_array_are_published() {
+    let shell = shell_with_overviews_at(&["../private/small", "../private", "../private/nothing"]);
+    shell.ok(&publish("'data/a b'"));
+    assert_eq!(names(&shell, "site/data"), ["a b", "private"]);
+    assert_eq!(names(&shell, "site/data/private"), ["small"]);
+    shell.ok("info site/data/private/small");
 }
 
 #[cfg(feature = "object-store")]

@@ -123,6 +123,35 @@ fn nothing_else_can_be_read() {
     }
 }
 
+/// A shell whose array 'data/a b' says that its overviews are at these paths. The folder 'data/private' has an array and a
+/// file that is none of its business.
+pub(crate) fn shell_with_overviews_at(paths: &[&str]) -> Shell {
+    let shell = shell();
+    std::fs::create_dir(shell.path("data/private")).unwrap();
+    shell.file("data/private/letter", "secret");
+    shell.ok("copy 'data/a b.2' data/private/small");
+    let overviews: Vec<Value> = paths.iter().map(|path| json!({"factor": 2, "path": path})).collect();
+    shell.ok(&format!("meta set 'data/a b' overviews '{}'", Value::from(overviews)));
+    shell
+}
+
+#[test]
+fn only_arrays_next_to_the_array_are_served() {
+    let shell = shell_with_overviews_at(&["../a b.2", "../private/small", "../private", "../private/nothing"]);
+    let viewed = view(&shell, "'data/a b'");
+    for path in ["data/a%20b.2/__schema/", "data/private/small/__schema/"] {
+        assert_eq!(status(&viewed.get(path, "")), "200", "{path}");
+    }
+    for path in [
+        "data/private/letter",
+        "data/private/",
+        "data/private/small.2",
+        "data/priv",
+    ] {
+        assert_eq!(status(&viewed.get(path, "")), "404", "{path}");
+    }
+}
+
 #[test]
 fn other_pages_cannot_read_with_the_secret() {
     let shell = shell();
