@@ -1,6 +1,6 @@
 //! `publish`: writes a folder that any static host serves: the viewer, an array or a group, and how to serve it.
 
-use std::path::Path;
+mod receipt;
 
 use anyhow::{Context as _, Result, bail};
 use hyperslab::Window;
@@ -8,7 +8,7 @@ use hyperslab::conventions;
 use hyperslab::group::object_type;
 use hyperslab::internals::vfs::percent_encode;
 use hyperslab::vfs::{self, last_part, manifest, redact};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::args::Publish;
 use crate::build::Building;
@@ -49,14 +49,20 @@ pub(crate) async fn publish(env: &Env, args: &Publish) -> Result<()> {
     if args.link {
         check_link(&from)?;
     }
-    let building = if args.force && is_site(&args.site)? {
-        Building::start_again(&to).await?
-    } else {
-        Building::start(&to).await?
+    let replaces = args.force && args.site.exists();
+    let (kept, building) = match replaces {
+        true => (receipt::check(&args.site)?, Building::start_again(&to).await?),
+        false => (None, Building::start(&to).await?),
     };
-    let written = write(env, args, &from, building.place(), &viewer)
+    let written = write(env, args, &from, building.place(), &viewer, kept.as_deref())
         .await
         .with_context(what);
+    // Copying takes time, in which the old site may have changed.
+    let unchanged = || match replaces && receipt::check(&args.site)? != kept {
+        true => bail!("{} was changed during the command; run it again", args.site.display()),
+        false => Ok(()),
+    };
+    let written = written.and_then(|copied| unchanged().map(|()| copied));
     let copied = building.end(written).await?;
     report(args, copied)
 }
@@ -75,8 +81,15 @@ fn report(args: &Publish, Copied { files, bytes }: Copied) -> Result<()> {
     show::line(format_args!("{site}: {data}; {site}/README.txt says how to serve it"))
 }
 
-/// Writes the site into a folder that nobody sees yet.
-async fn write(env: &Env, args: &Publish, from: &Place, site: &Place, viewer: &Viewer) -> Result<Copied> {
+/// Writes the site into a folder that nobody sees yet. `kept` is the list of arrays to use instead of a new one.
+async fn write(
+    env: &Env,
+    args: &Publish,
+    from: &Place,
+    site: &Place,
+    viewer: &Viewer,
+    kept: Option<&[u8]>,
+) -> Result<Copied> {
     let folder = site.local().context("the site is a folder of this machine")?;
     viewer.write_to(folder).context("cannot write the viewer")?;
     let (url, copied) = match args.link {
@@ -84,8 +97,12 @@ async fn write(env: &Env, args: &Publish, from: &Place, site: &Place, viewer: &V
         false => data(env, from, site).await?,
     };
     let entries = viewer::list(env, from, &url).await?;
+    let catalog = viewer::json(&entries)?;
+    if let Some(kept) = kept {
+        check_kept(kept, entries.iter().map(|entry| entry.url.as_str()))?;
+    }
     let files: [(&str, &[u8]); 3] = [
-        (CATALOG, &viewer::json(&entries)?),
+        (CATALOG, kept.unwrap_or(&catalog)),
         ("README.txt", README.as_bytes()),
         // Else GitHub Pages leaves out files whose names begin with `_`, which most files of arrays do.
         (".nojekyll", b""),
@@ -93,7 +110,24 @@ async fn write(env: &Env, args: &Publish, from: &Place, site: &Place, viewer: &V
     for (name, bytes) in files {
         std::fs::write(folder.join(name), bytes).with_context(|| format!("cannot write {name}"))?;
     }
+    receipt::write(folder, &catalog)?;
     Ok(copied)
+}
+
+/// Checks that a list of arrays that was changed by hand still has what is published.
+fn check_kept<'a>(kept: &[u8], mut published: impl Iterator<Item = &'a str>) -> Result<()> {
+    let listed: Option<Vec<Value>> = serde_json::from_slice(kept).ok();
+    let is_listed = |url: &str| listed.iter().flatten().any(|entry| entry["url"] == url);
+    if let Some(url) = published.find(|url| !is_listed(url)) {
+        bail!(
+            "{CATALOG} was changed since it was published, and does not list {url}; add it to the file, or remove the file \
+             to have it written again"
+        );
+    }
+    show::note(format_args!(
+        "{CATALOG} was changed since it was published, and is kept; remove the file to have it written again"
+    ));
+    Ok(())
 }
 
 /// Copies the array or group and the arrays next to it that its description names, each with a manifest. Returns the URL
@@ -137,23 +171,4 @@ fn check_link(from: &Place) -> Result<()> {
         );
     }
     Ok(())
-}
-
-/// Whether a site is at this path, which may be replaced.
-///
-/// # Errors
-/// Something else is there.
-fn is_site(path: &Path) -> Result<bool> {
-    if !path.exists() {
-        return Ok(false);
-    }
-    let is_empty = path.is_dir() && std::fs::read_dir(path)?.next().is_none();
-    let is_written = path.join(CATALOG).is_file() && path.join("index.html").is_file();
-    if !is_empty && !is_written {
-        bail!(
-            "cannot replace {}: it is not a site that `publish` wrote; choose another folder or remove it first",
-            path.display()
-        );
-    }
-    Ok(true)
 }

@@ -123,7 +123,7 @@ pub(crate) struct Publish {
     pub(crate) source: String,
     /// The folder to write
     pub(crate) site: PathBuf,
-    /// Replace a folder that `publish` wrote
+    /// Replace a folder that `publish` wrote, if it has nothing else
     #[arg(long)]
     pub(crate) force: bool,
     /// Do not copy the data; let the page read it from its URL, which must be http: or https:

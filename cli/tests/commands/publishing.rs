@@ -29,6 +29,7 @@ fn a_site_has_the_viewer_the_data_and_how_to_serve_it() {
         "{told}"
     );
     let all = [
+        ".hyperslab-site.json",
         ".nojekyll",
         "README.txt",
         "arrays.json",
@@ -97,17 +98,18 @@ fn a_site_is_replaced_only_on_request() {
     shell.ok(&publish("'data/a b'"));
     let words = ["already exists", "choose another name"];
     check(&shell, &publish("'data/a b'"), 1, &words);
-    shell.file("site/old.txt", "old");
     shell.file("more.npy", npy("'<i2'", "(4, 4)", &int16s(16)));
     shell.ok("write 'data/a b' more.npy");
+    let old = std::fs::read_dir(shell.path("site/data/a b/__commits"))
+        .unwrap()
+        .count();
     shell.ok(&(publish("'data/a b'") + " --force"));
-    assert!(!names(&shell, "site").contains(&"old.txt".to_owned()));
-    assert_eq!(names(&shell, "site/data/a b/__commits").len(), 2);
-    // Nothing that `publish` did not write is replaced.
+    assert_eq!((old, names(&shell, "site/data/a b/__commits").len()), (1, 2));
+    // An empty folder may be replaced, and a folder that `publish` did not write may not.
     let line = "publish 'data/a b' data/deep --viewer page --force";
     std::fs::create_dir(shell.path("data/deep")).unwrap();
     shell.ok(line);
-    std::fs::remove_file(shell.path("data/deep/arrays.json")).unwrap();
+    std::fs::remove_file(shell.path("data/deep/.hyperslab-site.json")).unwrap();
     check(
         &shell,
         line,
@@ -120,6 +122,66 @@ fn a_site_is_replaced_only_on_request() {
     std::fs::remove_dir_all(shell.path("data/a b/__schema")).unwrap();
     shell.fails(&(publish("'data/a b'") + " --force"));
     assert_eq!(shell.bytes("site/arrays.json"), manifest);
+}
+
+#[test]
+fn what_publish_did_not_write_is_not_replaced() {
+    let shell = shell();
+    shell.ok(&publish("'data/a b'"));
+    std::fs::create_dir_all(shell.path("site/.git/refs")).unwrap();
+    let line = publish("'data/a b'") + " --force";
+    for (name, shown) in [
+        ("CNAME", "'CNAME'"),
+        (".git/refs/main", "'.git'"),
+        ("hyperslab/own.js", "'hyperslab/own.js'"),
+        ("data/a b/own.csv", "'data/a b/own.csv'"),
+    ] {
+        shell.file(&format!("site/{name}"), "own");
+        check(
+            &shell,
+            &line,
+            1,
+            &["cannot replace site", shown, "would be lost", "copy its files"],
+        );
+        assert_eq!(shell.bytes(&format!("site/{name}")), b"own");
+        std::fs::remove_file(shell.path(&format!("site/{name}"))).unwrap();
+    }
+    // So is a page that was changed, even to the same length.
+    let page = shell.bytes("site/main.js");
+    shell.file("site/main.js", page.to_ascii_uppercase());
+    check(&shell, &line, 1, &["cannot replace site", "'main.js' would be lost"]);
+    shell.file("site/main.js", page);
+    shell.ok(&line);
+    assert_eq!(shell.names().iter().filter(|name| name.contains("part")).count(), 0);
+}
+
+#[test]
+fn a_changed_list_of_arrays_is_kept() {
+    let shell = shell();
+    shell.ok(&publish("'data/a b'"));
+    let line = publish("'data/a b'") + " --force";
+    let own = br#"[{"title": "Heights", "url": "data/a%20b", "about": "mine"}]"#;
+    shell.file("site/arrays.json", own);
+    for _ in 0..2 {
+        let output = shell.run(&line, b"");
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            output.status.success() && told.contains("arrays.json was changed"),
+            "{told}"
+        );
+        assert_eq!(shell.bytes("site/arrays.json"), own);
+    }
+    shell.ok("import in.npy data/other");
+    let words = ["does not list data/other", "remove the file"];
+    check(&shell, &(publish("data/other") + " --force"), 1, &words);
+    assert_eq!(names(&shell, "site/data"), ["a b", "a b.2"]);
+    std::fs::remove_file(shell.path("site/arrays.json")).unwrap();
+    shell.ok(&line);
+    assert!(
+        String::from_utf8(shell.bytes("site/arrays.json"))
+            .unwrap()
+            .contains("Dense, 4 × 4")
+    );
 }
 
 #[cfg(feature = "object-store")]
