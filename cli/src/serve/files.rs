@@ -10,6 +10,9 @@ use super::http::{Body, Request, Response};
 use super::listing;
 use super::tree::{Found, OpenFile, Refusal, Tree};
 
+/// A document with this policy is in an origin of its own, and loads and runs nothing.
+const SANDBOX: &str = "sandbox; default-src 'none'";
+
 /// The files that are served, and to whom.
 #[derive(Debug)]
 pub(super) struct Root {
@@ -20,6 +23,8 @@ pub(super) struct Root {
     /// The folder whose page browsers get instead of a listing of the root. It is served even if its name begins with a
     /// dot.
     home: Option<&'static str>,
+    /// The folder of the data that the page shows. It may come from anyone, and is on the page's origin.
+    data: Option<String>,
 }
 
 impl Root {
@@ -30,6 +35,15 @@ impl Root {
             access,
             dotfiles,
             home: None,
+            data: None,
+        }
+    }
+
+    /// Serves the files of this folder as bytes only, so that browsers neither show nor run them.
+    pub(super) fn with_data(self, data: String) -> Self {
+        Self {
+            data: Some(data),
+            ..self
         }
     }
 
@@ -109,8 +123,12 @@ impl Root {
             true => self.tree.find_folder(name)?,
             false => self.tree.find(name)?,
         };
+        let is_data = self.is_data(name);
         if let Found::File(file) = found {
-            return contents(name, file, request);
+            return match is_data {
+                true => Ok(contents(listing::BYTES, file, request)?.with("Content-Security-Policy", SANDBOX)),
+                false => contents(listing::content_type(name), file, request),
+            };
         }
         if !slash {
             // Built from the names only: a path that starts with two slashes would be another host.
@@ -119,8 +137,11 @@ impl Root {
         }
         let json = request.header("accept").is_some_and(|a| a.contains("application/json"));
         let index = vfs::join(name, "index.html");
-        if !json && let Ok(Found::File(file)) = self.tree.find(&index) {
-            return contents(&index, file, request);
+        if !json
+            && !is_data
+            && let Ok(Found::File(file)) = self.tree.find(&index)
+        {
+            return contents(listing::content_type(&index), file, request);
         }
         // Only browsers ask for this type by name.
         let browses = request.header("accept").is_some_and(|a| a.contains("text/html"));
@@ -139,6 +160,12 @@ impl Root {
         })
     }
 
+    /// Whether a name is in the folder of the data.
+    fn is_data(&self, name: &str) -> bool {
+        let rest = self.data.as_deref().and_then(|data| name.strip_prefix(data));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
     /// The name of the file at a path; `None` if such names are not served.
     fn name(&self, path: &str) -> Option<String> {
         let parts: Vec<&str> = path.split('/').filter(|p| !p.is_empty() && *p != ".").collect();
@@ -149,7 +176,7 @@ impl Root {
     }
 }
 
-fn contents(name: &str, file: OpenFile, request: &Request) -> Result<Response, Refusal> {
+fn contents(kind: &str, file: OpenFile, request: &Request) -> Result<Response, Refusal> {
     let OpenFile { size, etag, source } = file;
     let answer = |status, body| {
         let response = Response {
@@ -157,7 +184,7 @@ fn contents(name: &str, file: OpenFile, request: &Request) -> Result<Response, R
             headers: Vec::new(),
             body,
         }
-        .with("Content-Type", listing::content_type(name))
+        .with("Content-Type", kind)
         .with("Accept-Ranges", "bytes")
         .with("Cache-Control", "no-cache");
         match &etag {

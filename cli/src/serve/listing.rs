@@ -54,6 +54,9 @@ fn page(kind: &str, text: String) -> Response {
     }
 }
 
+/// The media type of files that browsers can only save.
+pub(super) const BYTES: &str = "application/octet-stream";
+
 /// The media type for a name's extension. The data of arrays must not have a text type, because proxies may compress
 /// text, which breaks ranges.
 pub(super) fn content_type(name: &str) -> &'static str {
@@ -68,7 +71,7 @@ pub(super) fn content_type(name: &str) -> &'static str {
         "jpg" | "jpeg" => "image/jpeg",
         "ico" => "image/x-icon",
         "txt" | "md" | "csv" => "text/plain; charset=utf-8",
-        _ => "application/octet-stream",
+        _ => BYTES,
     }
 }
 

@@ -17,7 +17,7 @@ use crate::store::{Env, Place};
 use crate::viewer::{self, CATALOG, Viewer};
 
 /// The folder of the data, next to the page.
-const DATA: &str = "data";
+pub(super) const DATA: &str = "data";
 
 /// The page and the data that it shows.
 pub(super) struct Site {

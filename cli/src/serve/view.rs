@@ -12,7 +12,7 @@ use hyperslab::vfs::redact;
 use super::access::Access;
 use super::files::Root;
 use super::mounts::Mounts;
-use super::site::{Site, site};
+use super::site::{DATA, Site, site};
 use super::{accept, listen};
 use crate::args::View;
 use crate::show;
@@ -43,8 +43,9 @@ pub(crate) fn view(env: &Env, args: &View) -> Result<()> {
             "cannot open a browser ({error}); open the address above in one"
         ));
     }
+    let data = format!("{token}/{DATA}");
     let tree = Mounts::new([(token, tree)]);
-    let root = Root::new(Box::new(tree), Access::own_pages(), false);
+    let root = Root::new(Box::new(tree), Access::own_pages(), false).with_data(data);
     accept(listener, &Arc::new(root)).context("cannot serve")
 }
 

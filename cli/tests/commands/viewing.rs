@@ -153,6 +153,40 @@ fn only_arrays_next_to_the_array_are_served() {
 }
 
 #[test]
+fn files_of_the_data_are_never_pages() {
+    let shell = shell();
+    let script = "<script>fetch('../arrays.json')</script>";
+    for name in ["index.html", "run.js", "image.svg", "style.css"] {
+        shell.file(&format!("data/a b/{name}"), script);
+        shell.file(&format!("data/{name}"), script);
+    }
+    for (place, folder) in [
+        ("'data/a b'", "data/a%20b/"),
+        ("data", "data/"),
+        ("data", "data/a%20b/"),
+    ] {
+        let viewed = view(&shell, place);
+        for name in ["index.html", "run.js", "image.svg", "style.css"] {
+            let answer = viewed.get(&format!("{folder}{name}"), "Accept: text/html\r\n");
+            for header in [
+                "Content-Type: application/octet-stream\r\n",
+                "Content-Security-Policy: sandbox; default-src 'none'\r\n",
+                "X-Content-Type-Options: nosniff\r\n",
+            ] {
+                assert!(answer.contains(header), "{folder}{name}: {answer}");
+            }
+            assert_eq!(body(&answer), script);
+        }
+        let listed = viewed.get(folder, "Accept: text/html\r\n");
+        assert!(listed.contains("<li><a href=\"./run.js\">"), "{listed}");
+        assert!(!listed.contains("<script>"), "{listed}");
+        // The page itself keeps its types.
+        assert!(viewed.get("main.js", "").contains("Content-Type: text/javascript"));
+        assert!(viewed.get("", "").contains("Content-Type: text/html"));
+    }
+}
+
+#[test]
 fn other_pages_cannot_read_with_the_secret() {
     let shell = shell();
     let viewed = view(&shell, "data");
