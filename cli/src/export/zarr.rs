@@ -1,11 +1,11 @@
-//! Export as a Zarr v3 store: the arrays that the mount shows below `zarr/`, as files, or all levels of an image or raster. Chunks that the view has as plain
-//! cells are compressed with zstd; shards of stored bytes are copied.
+//! Export as a Zarr v3 store: the arrays that the mount shows below `zarr/`, as files, or all levels of an image or raster.
+//! Chunks that the view has as plain cells are compressed with zstd; shards of stored bytes are copied.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use hyperslab::group::{Group, ObjectType, object_type};
 use hyperslab::internals::view::selection::display_name;
 use hyperslab::schema::Attribute;
@@ -60,7 +60,9 @@ pub(super) async fn export(env: &Env, args: &Export) -> Result<()> {
         args.array
     );
     let target = PathBuf::from(&args.out);
-    let half = Pending::new(temporary_path(&target)?);
+    let mut half = Pending::new(temporary_path(&target)?);
+    fs::create_dir_all(half.path()).map_err(|e| failed(&args.out, e))?;
+    half.hold();
     let write = |path: &Path, bytes: &[u8]| -> Result<()> {
         let folder = path.parent().unwrap_or(path);
         let done = fs::create_dir_all(folder).and_then(|()| fs::write(path, bytes));
@@ -111,7 +113,7 @@ pub(super) async fn export(env: &Env, args: &Export) -> Result<()> {
         "consolidated_metadata": { "kind": "inline", "must_understand": false, "metadata": all },
     });
     write(&half.path().join("zarr.json"), pretty(&root).as_bytes())?;
-    finish(half, &target, args)
+    finish(half, &args.out, args.force)
 }
 
 /// Refuses what a store cannot be, and an output that is no store.
@@ -135,41 +137,32 @@ fn check(args: &Export) -> Result<()> {
         args.out != "-" && !args.out.contains("://"),
         usage("OUT", "a .zarr store is a folder on this machine; give its path")
     );
-    let target = Path::new(&args.out);
+    check_target(&args.out, args.force)
+}
+
+/// Refuses a path at which there is something, unless it is a store to replace.
+fn check_target(out: &str, force: bool) -> Result<()> {
+    let target = Path::new(out);
     let exists = target.symlink_metadata().is_ok();
     ensure!(
-        !exists || args.force,
-        "cannot write {}: the folder exists already; choose another name, or replace it with --force",
-        args.out
+        !exists || force,
+        "cannot write {out}: the folder exists already; choose another name, or replace it with --force"
     );
     let is_store = ["zarr.json", ".zgroup", ".zarray"]
         .iter()
         .any(|name| target.join(name).is_file());
     ensure!(
         !exists || is_store,
-        "cannot replace {}: it is not a Zarr store; remove it first",
-        args.out
+        "cannot replace {out}: it is not a Zarr store; remove it first"
     );
     Ok(())
 }
 
-/// Puts the complete store in its place.
-fn finish(half: Pending, target: &Path, args: &Export) -> Result<()> {
-    let replaced = match target.symlink_metadata() {
-        Ok(_) if !args.force => bail!(
-            "cannot write {}: the folder exists already; choose another name",
-            args.out
-        ),
-        Ok(_) => {
-            let old = Pending::new(temporary_path(target)?);
-            fs::rename(target, old.path()).map_err(|e| failed(&args.out, e))?;
-            Some(old)
-        }
-        Err(_) => None,
-    };
-    half.keep_as(target).map_err(|e| failed(&args.out, e))?;
-    drop(replaced);
-    Ok(())
+/// Puts the complete store in its place. The old one stays if that fails.
+fn finish(half: Pending, out: &str, force: bool) -> Result<()> {
+    // Another program may have made something there in the meantime.
+    check_target(out, force)?;
+    half.replace(Path::new(out)).map_err(|e| failed(out, e))
 }
 
 /// The arrays at the path of an export.
@@ -202,6 +195,9 @@ async fn collect(env: &Env, args: &Export) -> Result<Store> {
     let levels = vfs::join(FOLDER, "zarr.json");
     if view.lookup(&levels).await?.is_some() {
         let root = view.read_file(&levels).await?;
+        let levels = view.levels("").await?.into_iter();
+        let levels: Vec<String> = levels.map(|path| place.at(&path).location()).collect();
+        note_others(members::arrays(&group, &place).await?, &levels);
         store.add_levels(view, serde_json::from_slice(&root).context("the view made no JSON")?);
         return Ok(store);
     }
@@ -222,6 +218,16 @@ async fn collect(env: &Env, args: &Export) -> Result<Store> {
         }
     }
     Ok(store)
+}
+
+/// Prints a note for each member of a group that is none of its levels, which are at these locations.
+fn note_others((arrays, groups): (Vec<(String, Place)>, Vec<String>), levels: &[String]) {
+    let others = arrays.into_iter().filter(|(_, at)| !levels.contains(&at.location()));
+    for name in others.map(|(name, _)| name).chain(groups) {
+        show::note(format_args!(
+            "the member '{name}' is left out, because it is not a level; export it to a store of its own"
+        ));
+    }
 }
 
 impl Store {
@@ -323,4 +329,28 @@ fn codecs(document: &Value) -> Option<usize> {
 
 fn pretty(document: &Value) -> String {
     format!("{document:#}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_stays_if_it_cannot_be_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("a.zarr");
+        fs::create_dir(&target).unwrap();
+        fs::write(target.join("zarr.json"), "old").unwrap();
+        let out = target.to_str().unwrap();
+        // Nothing was written, so that there is nothing to rename.
+        let absent = || Pending::new(dir.path().join("absent"));
+        assert!(finish(absent(), out, true).is_err());
+        assert!(finish(absent(), out, false).is_err());
+        assert_eq!(fs::read(target.join("zarr.json")).unwrap(), b"old");
+        let names: Vec<_> = fs::read_dir(dir.path())
+            .unwrap()
+            .map(|e| e.unwrap().file_name())
+            .collect();
+        assert_eq!(names, ["a.zarr"]);
+    }
 }

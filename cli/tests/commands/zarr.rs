@@ -110,7 +110,15 @@ fn an_image_becomes_a_store_of_its_levels() {
     shell.ok("export a in.tif");
     shell.ok("import in.tif image");
     shell.ok("overviews image --factors 2");
-    shell.ok("export image out.zarr");
+    shell.ok("import in.npy image/notes");
+    shell.ok("group create image/labels");
+    let exported = shell.run("export image out.zarr", b"");
+    assert!(exported.status.success(), "{exported:?}");
+    let notes = String::from_utf8(exported.stderr).unwrap();
+    for name in ["notes", "labels"] {
+        assert!(notes.contains(&format!("the member '{name}' is left out")), "{notes}");
+    }
+    assert!(!notes.contains("l_0") && !notes.contains("l_1"), "{notes}");
     let root = document(&shell, "out.zarr");
     let levels = root["attributes"]["ome"]["multiscales"][0]["datasets"]
         .as_array()
