@@ -32,7 +32,7 @@ pub(super) struct Header {
 }
 
 /// Reads numbers at the offsets of a version.
-struct Fields<'a> {
+pub(super) struct Fields<'a> {
     raw: &'a [u8],
     big_endian: bool,
     two: bool,
@@ -50,7 +50,7 @@ impl Fields<'_> {
     }
 
     /// An integer: of 16 bits in version 1 and of `bytes` in version 2.
-    fn integer(&self, one: usize, two: usize, bytes: usize) -> Result<i64> {
+    pub(super) fn integer(&self, one: usize, two: usize, bytes: usize) -> Result<i64> {
         Ok(match (self.two, bytes) {
             (false, _) | (true, 2) => i64::from(self.bits(if self.two { two } else { one }, 2)? as u16 as i16),
             (true, 4) => i64::from(self.bits(two, 4)? as u32 as i32),
@@ -59,7 +59,7 @@ impl Fields<'_> {
     }
 
     /// A float: of 32 bits in version 1 and 64 in version 2. `step` counts on from the first of several.
-    fn float(&self, one: usize, two: usize, step: usize) -> Result<f64> {
+    pub(super) fn float(&self, one: usize, two: usize, step: usize) -> Result<f64> {
         Ok(if self.two {
             f64::from_bits(self.bits(two + 8 * step, 8)?)
         } else {
@@ -133,6 +133,11 @@ impl Header {
         })
     }
 
+    /// Whether it is of version 2.
+    pub(super) fn is_second(&self) -> bool {
+        self.raw.len() == BYTES_MAX
+    }
+
     /// The bytes of all voxels, unless there are too many.
     pub(super) fn data_bytes(&self) -> Option<u64> {
         let cells = self.lengths.iter().try_fold(self.samples, |n, l| n.checked_mul(*l))?;
@@ -188,7 +193,8 @@ pub(super) fn code(of: Datatype, samples: u64) -> Option<u64> {
         .map(|code| code as u64)
 }
 
-/// The code of a unit, and by which lengths in this unit are multiplied.
+/// The code of a unit, and by which lengths in this unit are multiplied. Each unit of length is 1000 times the one with the
+/// next code, and the codes of lengths are below [`TIMES`].
 pub(super) fn unit_code(unit: &str) -> Option<(u8, f64)> {
     Some(match unit {
         "m" | "metre" | "meter" => (1, 1.0),
@@ -203,11 +209,14 @@ pub(super) fn unit_code(unit: &str) -> Option<(u8, f64)> {
     })
 }
 
+/// The first code of a unit of time.
+pub(super) const TIMES: u8 = 8;
+
 /// From voxel x, y, z to a place: three rows.
 pub(super) type Map = [[f64; 4]; 3];
 
 impl<'a> Fields<'a> {
-    fn of(raw: &'a [u8]) -> Self {
+    pub(super) fn of(raw: &'a [u8]) -> Self {
         let size = raw.first_chunk::<4>().copied().unwrap_or_default();
         let big_endian = matches!(u32::from_be_bytes(size), 348 | 540);
         let two = raw.len() >= 540 && [u32::from_le_bytes(size), u32::from_be_bytes(size)].contains(&540);

@@ -5,6 +5,7 @@
 mod header;
 #[cfg(test)]
 mod tests;
+mod version;
 mod write;
 
 use std::fs::File;

@@ -1,5 +1,6 @@
 //! Small files, made byte by byte.
 
+use super::header::{quaternion, srow};
 use super::*;
 use crate::{Format, open};
 
@@ -146,4 +147,136 @@ fn cut_files_are_errors_and_flipped_bits_do_no_harm() {
         error.contains("cut off: it has 380 bytes, but its voxels end at byte 400"),
         "{error}"
     );
+}
+
+/// The decoded header that a volume starts with.
+fn started(volume: &NiftiVolume) -> Header {
+    let (raw, big_endian) = volume.start().unwrap();
+    let header = Header::decode(&raw).unwrap();
+    assert_eq!((header.big_endian, header.data_at), (big_endian, raw.len() as u64));
+    header
+}
+
+#[test]
+fn each_axis_is_converted_from_its_own_unit() {
+    let volume = |steps: [(f64, Option<&str>); 3]| NiftiVolume {
+        lengths: vec![2, 2, 2],
+        windows: vec![[0, 1]; 3],
+        datatype: Some(Datatype::Int16),
+        samples: 1,
+        steps: steps.map(|(step, unit)| Some((step, unit.map(str::to_owned)))).to_vec(),
+        ..NiftiVolume::default()
+    };
+    for (steps, unit, sizes) in [
+        (
+            [(2.0, Some("mm")), (1.5, Some("cm")), (0.5, Some("m"))],
+            Some("mm"),
+            [2.0, 15.0, 500.0],
+        ),
+        (
+            [(2.0, Some("m")), (500.0, Some("mm")), (4.0, None)],
+            Some("m"),
+            [2.0, 0.5, 4.0],
+        ),
+        (
+            [(500.0, Some("nm")), (1.0, None), (2.0, Some("mm"))],
+            Some("µm"),
+            [0.5, 0.001, 2000.0],
+        ),
+        (
+            [(2.0, None), (0.5, Some("m")), (3.0, Some("m"))],
+            Some("m"),
+            [2.0, 0.5, 3.0],
+        ),
+        // A header has no unit for angles, and one for all axes.
+        (
+            [(2.0, Some("mm")), (0.5, Some("degree")), (3.0, Some("m"))],
+            None,
+            [2.0, 0.5, 3.0],
+        ),
+        ([(2.0, Some("s")), (0.5, None), (3.0, Some("m"))], None, [2.0, 0.5, 3.0]),
+    ] {
+        let header = started(&volume(steps));
+        assert_eq!(header.space_unit(), unit, "{steps:?}");
+        let found: Vec<f32> = header.steps.iter().map(|step| *step as f32).collect();
+        assert_eq!(found, sizes.map(|size: f64| size as f32), "{steps:?}");
+    }
+}
+
+/// The same header with all fields set, in big-endian order if asked.
+fn full_header(big_endian: bool) -> Vec<u8> {
+    let mut raw = header(&[3, 2, 2, 2])[..348].to_vec();
+    let mut put = |at: usize, bytes: &[u8]| raw[at..at + bytes.len()].copy_from_slice(bytes);
+    put(39, &[57]);
+    for (at, value) in [(68, 1001_i16), (74, 1), (120, 5), (252, 2)] {
+        put(at, &value.to_le_bytes());
+    }
+    let floats = [56, 60, 64, 76, 124, 128, 132, 136, 256, 260, 264, 268, 272, 276];
+    for (n, at) in floats.into_iter().enumerate() {
+        put(at, &(0.5 - n as f32 / 32.0).to_le_bytes());
+    }
+    put(76, &(-1_f32).to_le_bytes());
+    put(122, &[3]);
+    put(148, b"a scan");
+    put(228, b"a file");
+    put(328, b"a name");
+    if big_endian {
+        raw[..4].reverse();
+        let shorts = (40..56).step_by(2).chain([68, 70, 72, 74, 120, 252, 254]);
+        shorts.for_each(|at| raw[at..at + 2].reverse());
+        let floats = (56..68).chain(76..120).chain(124..140).chain(256..328).step_by(4);
+        floats.for_each(|at| raw[at..at + 4].reverse());
+    }
+    raw
+}
+
+#[test]
+fn a_header_keeps_its_fields_when_an_axis_outgrows_it() {
+    for big_endian in [false, true] {
+        let raw = full_header(big_endian);
+        let old = Header::decode(&raw).unwrap();
+        let volume = NiftiVolume {
+            lengths: vec![40_000, 2, 2, 2],
+            windows: vec![[0, 1]; 4],
+            datatype: Some(old.datatype),
+            samples: 1,
+            packing: old.packing,
+            header: Some(raw.clone()),
+            ..NiftiVolume::default()
+        };
+        let new = started(&volume);
+        assert_eq!((new.raw.len(), &new.raw[4..12]), (540, b"n+2\0\r\n\x1a\n".as_slice()));
+        assert_eq!(
+            (new.big_endian, new.lengths.clone()),
+            (big_endian, vec![40_000, 2, 2, 2])
+        );
+        assert_eq!(
+            (new.affine, new.packing, new.range),
+            (old.affine, old.packing, old.range)
+        );
+        assert_eq!((new.space_unit(), new.time_unit()), (old.space_unit(), old.time_unit()));
+        assert_eq!(srow(&new.raw).unwrap(), srow(&old.raw).unwrap());
+        assert!(quaternion(&new.raw).unwrap().is_some());
+        assert_eq!(quaternion(&new.raw).unwrap(), quaternion(&old.raw).unwrap());
+        assert_eq!(new.delay().unwrap(), old.delay().unwrap());
+        for axis in 0..8 {
+            assert_eq!(new.signed_step(axis).unwrap(), old.signed_step(axis).unwrap());
+        }
+        // What nothing here reads is at its place in version 2.
+        let number = |at: usize, bytes: usize| {
+            let mut number = [0; 8];
+            number[..bytes].copy_from_slice(&new.raw[at..at + bytes]);
+            if big_endian {
+                number[..bytes].reverse();
+            }
+            u64::from_le_bytes(number)
+        };
+        let integers = [(344, 4), (348, 4), (496, 4), (500, 4), (504, 4)].map(|(at, bytes)| number(at, bytes));
+        assert_eq!(integers, [2, 1, 3, 10, 1001]);
+        assert_eq!([number(12, 2), number(14, 2)], [4, 16]);
+        let floats = [80, 88, 96, 208].map(|at| f64::from_bits(number(at, 8)));
+        assert_eq!(floats, [0.5, 0.46875, 0.4375, 0.3125]);
+        assert_eq!([&new.raw[240..247], &new.raw[320..327]], [b"a scan\0", b"a file\0"]);
+        assert_eq!((&new.raw[508..515], new.raw[524]), (b"a name\0".as_slice(), 57));
+    }
 }

@@ -6,6 +6,7 @@ use anyhow::{Context as _, Result, ensure};
 use hyperslab::Datatype;
 
 use super::header::{self, Header, Map};
+use super::version;
 
 /// The longest axis of version 1.
 const LENGTH_MAX: u64 = i16::MAX as u64;
@@ -52,14 +53,17 @@ impl NiftiVolume {
             self.lengths.len()
         );
         let two = self.lengths.iter().any(|n| *n > LENGTH_MAX);
-        let old = match &self.header {
+        let decoded = |raw: &Vec<u8>| {
+            let old = Header::decode(raw)?;
             // An axis may have grown beyond the lengths of version 1.
-            Some(raw) if raw.len() == 540 || !two => Some(Header::decode(raw).context("`nifti_header` is damaged")?),
-            _ => None,
+            let grows = two && !old.is_second();
+            if grows { version::second(&old) } else { Ok(old) }
         };
+        let old = self.header.as_ref().map(decoded).transpose();
+        let old = old.context("`nifti_header` is damaged")?;
         let mut fields = match &old {
             Some(old) => Writer::of(old),
-            None => Writer::new(two),
+            None => Writer::new(two, false),
         };
         match &old {
             Some(old) => self.adapt(old, &mut fields)?,
@@ -149,18 +153,31 @@ impl NiftiVolume {
         Ok(())
     }
 
+    /// The code and the factor of an axis's unit, if a header can say it.
+    fn unit(&self, axis: usize) -> Option<(u8, f64)> {
+        let (_, unit) = self.steps.get(axis)?.as_ref()?;
+        header::unit_code(unit.as_deref()?)
+    }
+
+    /// The unit of the header: that of the first axis in space that has one. `None` if another axis has no length, such as
+    /// degrees, because a header has one unit for all.
+    fn space_unit(&self) -> Option<(u8, f64)> {
+        let has_unit = |axis: &usize| matches!(self.steps.get(*axis), Some(Some((_, Some(_)))));
+        let units = (0..3).filter(has_unit).map(|axis| self.unit(axis));
+        let lengths = units.map(|unit| unit.filter(|(code, _)| *code < header::TIMES));
+        lengths.collect::<Option<Vec<_>>>()?.first().copied()
+    }
+
     /// A header for an array of another application.
     fn fresh(&self, fields: &mut Writer) -> Result<()> {
-        let units = |axes: std::ops::Range<usize>| {
-            let mut found = self.steps.iter().enumerate().filter(|(axis, _)| axes.contains(axis));
-            let first = found.find_map(|(_, step)| step.as_ref()?.1.as_deref());
-            first.and_then(header::unit_code)
-        };
-        let (space, time) = (units(0..3), units(3..4));
+        let (space, time) = (
+            self.space_unit(),
+            self.unit(3).filter(|(code, _)| *code >= header::TIMES),
+        );
         for axis in 0..self.lengths.len() {
             let step = self.steps.get(axis).and_then(Option::as_ref);
-            let by = match axis {
-                0..3 => space.map_or(1.0, |(_, by)| by),
+            let by = match (axis, space) {
+                (0..3, Some(space)) => in_unit(self.unit(axis).unwrap_or(space), space.0),
                 _ => 1.0,
             };
             let [_, every] = self.windows.get(axis).copied().unwrap_or([0, 1]);
@@ -177,6 +194,11 @@ impl NiftiVolume {
     }
 }
 
+/// By which lengths in a unit are multiplied to be in the unit of a header with this code.
+fn in_unit((code, by): (u8, f64), header: u8) -> f64 {
+    by * 1000_f64.powi(i32::from(header) - i32::from(code))
+}
+
 /// Turns little-endian numbers into those of a big-endian file.
 pub fn big_endian(datatype: Datatype, mut bytes: Vec<u8>) -> Vec<u8> {
     bytes.chunks_exact_mut(datatype.size()).for_each(<[u8]>::reverse);
@@ -184,8 +206,8 @@ pub fn big_endian(datatype: Datatype, mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 /// A header that is being written.
-struct Writer {
-    raw: Vec<u8>,
+pub(super) struct Writer {
+    pub(super) raw: Vec<u8>,
     big_endian: bool,
     two: bool,
 }
@@ -195,19 +217,22 @@ impl Writer {
         Self {
             raw: old.raw.clone(),
             big_endian: old.big_endian,
-            two: old.raw.len() == 540,
+            two: old.is_second(),
         }
     }
 
-    fn new(two: bool) -> Self {
+    pub(super) fn new(two: bool, big_endian: bool) -> Self {
         let mut raw = vec![0; if two { 540 } else { 348 }];
         let size = raw.len() as u32;
-        raw[..4].copy_from_slice(&size.to_le_bytes());
+        raw[..4].copy_from_slice(&if big_endian {
+            size.to_be_bytes()
+        } else {
+            size.to_le_bytes()
+        });
         match two {
             true => raw[4..12].copy_from_slice(b"n+2\0\r\n\x1a\n"),
             false => raw[344..348].copy_from_slice(b"n+1\0"),
         }
-        let big_endian = false;
         Self { raw, big_endian, two }
     }
 
@@ -221,7 +246,7 @@ impl Writer {
     }
 
     /// An integer of 16 bits in version 1 and of `bytes` in version 2.
-    fn integer(&mut self, one: usize, two: usize, bytes: usize, value: u64) {
+    pub(super) fn integer(&mut self, one: usize, two: usize, bytes: usize, value: u64) {
         match self.two {
             true => self.bits(two, bytes, value),
             false => self.bits(one, 2, value),
@@ -229,7 +254,7 @@ impl Writer {
     }
 
     /// A byte in version 1 and an integer of 32 bits in version 2.
-    fn byte(&mut self, one: usize, two: usize, value: u8) {
+    pub(super) fn byte(&mut self, one: usize, two: usize, value: u8) {
         match self.two {
             true => self.bits(two, 4, value.into()),
             false => self.bits(one, 1, value.into()),
@@ -237,15 +262,20 @@ impl Writer {
     }
 
     /// A float of 32 bits in version 1 and of 64 in version 2. `step` counts on from the first of several.
-    fn float(&mut self, one: usize, two: usize, step: usize, value: f64) {
+    pub(super) fn float(&mut self, one: usize, two: usize, step: usize, value: f64) {
         match self.two {
             true => self.bits(two + 8 * step, 8, value.to_bits()),
             false => self.bits(one + 4 * step, 4, (value as f32).to_bits().into()),
         }
     }
 
+    /// Bytes that are the same in both versions, at their place in version 2.
+    pub(super) fn same(&mut self, two: usize, bytes: &[u8]) {
+        self.raw[two..two + bytes.len()].copy_from_slice(bytes);
+    }
+
     /// Where the voxels start.
-    fn data_at(&mut self, at: u64) {
+    pub(super) fn data_at(&mut self, at: u64) {
         match self.two {
             true => self.bits(168, 8, at),
             false => self.bits(108, 4, (at as f32).to_bits().into()),
