@@ -13,7 +13,8 @@ import nibabel
 import numpy as np
 import tiledb
 
-from common import Differs, check_cells, imported, main, metadata
+from common import check_cells, metadata
+from rows import Differs, ending_in, imported, main
 
 logging.getLogger("nibabel").setLevel(logging.CRITICAL)
 
@@ -77,4 +78,4 @@ def check_part(program, array, image, folder):
         raise Differs(f"the affine of a part is {found.affine}, not {wanted.affine}")
 
 
-main(compare, (".nii", ".nii.gz"))
+main("NIfTI", compare, ending_in(".nii", ".nii.gz"))

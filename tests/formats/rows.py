@@ -1,9 +1,11 @@
 """The result of each file, for `docs/imported-files.md`. Shared by the scripts that compare imports.
 
 Each script takes the program `hyperslab`, a folder of real files and, for the page, a file of JSON lines to write. It
-prints a line for each file. It exits with 1 if a file differs, but not if the program refuses one.
+prints a line for each file. It exits with 1 if a file differs, if the program refuses a file that was the same in the
+stored results, or if no file is the same. A new file may be refused.
 """
 
+import glob
 import json
 import os
 import subprocess
@@ -56,10 +58,34 @@ def main(name, compare, found):
         row = {"file": os.path.relpath(path, root), "format": name, "result": result, "notes": notes}
         print(row["file"], result, "; ".join(notes), sep="\t", flush=True)
         rows.append(row)
+    problems = worse(name, rows)
+    if problems:
+        sys.exit("\n".join(problems))
     if len(sys.argv) > 3:
         with open(sys.argv[3], "w") as file:
             file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    sys.exit(1 if any(row["result"] == "differs" for row in rows) else 0)
+
+
+def worse(name, rows):
+    """What is wrong with the results of a format, in sentences."""
+    before = stored(name)
+    found = [f"{row['file']} differs" for row in rows if row["result"] == "differs"]
+    for row in rows:
+        if row["result"] == "refused" and before.get(row["file"]) == "same":
+            found.append(f"{row['file']} is refused, but it was the same; if that is meant, remove its row from results/")
+    if not any(row["result"] == "same" for row in rows):
+        found.append(f"no {name} file is the same")
+    return found
+
+
+def stored(name):
+    """The stored result of each file of a format."""
+    found = {}
+    for path in glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "results", "*.jsonl")):
+        with open(path) as lines:
+            rows = [json.loads(line) for line in lines]
+        found.update((row["file"], row["result"]) for row in rows if row["format"] == name)
+    return found
 
 
 def ending_in(*endings):
