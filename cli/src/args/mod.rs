@@ -143,8 +143,9 @@ pub(crate) enum Command {
     Serve(Serve),
     /// Show an array, a group or a folder of arrays in a browser
     ///
-    /// The page is for this machine and this user: its address has a secret part, and other pages cannot read it. Nothing
-    /// but what is shown can be read. Ends with Ctrl-C.
+    /// The page can be opened only on this machine. Its address has a secret part, and other pages cannot read it. Nothing
+    /// but what is shown can be read. The browser is started with the address, so other users of this machine may see it
+    /// in the list of processes: use --no-open, and open the address that is printed. Ends with Ctrl-C.
     #[command(after_help = examples::VIEW)]
     View(View),
     /// Write a folder with the viewer and an array or a group, which any static host serves
