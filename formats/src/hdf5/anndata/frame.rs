@@ -1,21 +1,21 @@
 //! The tables `obs` and `var`.
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use hyperslab::schema::{Attribute, Enumeration};
 use hyperslab::{CellCount, Column, Datatype};
 
 use super::file::{File, Values, integers};
+use super::rows::Rows;
 use super::soma;
-use crate::{Length, NewArray};
+use crate::NewArray;
 
 /// The most names of a category.
 const CATEGORIES_MAX: u64 = 1 << 24;
 
-/// A table, and how many of its rows were read.
+/// A table that is read.
 pub(super) struct Frame {
     columns: Vec<Field>,
-    rows: u64,
-    next: u64,
+    rows: Rows,
     /// The name of the index, if it has one.
     index_name: Option<String>,
 }
@@ -66,8 +66,7 @@ impl Frame {
         }
         let frame = Self {
             columns,
-            rows,
-            next: 0,
+            rows: Rows::new(rows),
             index_name: Some(index).filter(|name| name != "_index" && name != "index"),
         };
         Ok((frame, notes))
@@ -76,40 +75,16 @@ impl Frame {
     /// The array to make.
     pub(super) fn array(&self, path: &str) -> NewArray {
         let attributes = self.columns.iter().map(Field::attribute).collect();
-        let mut schema = soma::schema(&[(soma::JOINID, self.rows, self.rows)], attributes);
-        let enumerations: Vec<Enumeration> = self.columns.iter().filter_map(Field::enumeration).collect();
-        schema.enumerations = enumerations.iter().map(Into::into).collect();
-        let name = self
-            .index_name
-            .as_ref()
-            .map_or(serde_json::Value::Null, |n| n.as_str().into());
-        let mut metadata = soma::metadata("SOMADataFrame");
-        metadata.push(soma::text("soma_dataframe_original_index_name", &name.to_string()));
-        NewArray {
-            path: path.to_owned(),
-            schema,
-            enumerations,
-            metadata,
-            length: Length::Rows(Some(self.rows)),
-        }
+        let enumerations = self.columns.iter().filter_map(Field::enumeration).collect();
+        self.rows
+            .array(path, attributes, enumerations, self.index_name.as_deref())
     }
 
     /// The next rows.
     pub(super) fn read(&mut self, rows: u64) -> Result<Option<Vec<(String, Column)>>> {
-        let end = self.rows.min(self.next.saturating_add(rows));
-        if self.next >= end {
-            return Ok(None);
-        }
-        let range = self.next..end;
-        let ids: Vec<i64> = range.clone().map(|n| i64::try_from(n).unwrap_or(i64::MAX)).collect();
-        let mut out = vec![(soma::JOINID.to_owned(), Column::from_values(Datatype::Int64, &ids))];
-        for field in &self.columns {
-            let column = field.read(range.clone());
-            let column = column.with_context(|| format!("cannot read the column '{}'", field.name))?;
-            out.push((field.name.clone(), column));
-        }
-        self.next = end;
-        Ok(Some(out))
+        let columns = self.columns.iter();
+        let columns = columns.map(|field| (field.name.clone(), |range| field.read(range)));
+        self.rows.read(rows, columns)
     }
 }
 

@@ -10,6 +10,7 @@
 mod file;
 mod frame;
 mod matrix;
+mod rows;
 mod soma;
 mod uns;
 

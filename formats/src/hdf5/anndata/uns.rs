@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use hyperslab::schema::{ArrayType, Attribute, CurrentDomain, Schema};
 use hyperslab::{CellCount, Column, Datatype};
 
 use super::file::{File, Values};
+use super::rows::Rows;
 use super::soma;
 use crate::{Length, NewArray};
 
@@ -21,13 +22,12 @@ const TILES: [u64; 3] = [2048, 512, 64];
 /// A dense array of numbers.
 pub(super) struct Numbers(Values);
 
-/// A table of text, and how many of its rows were read.
+/// A table of text.
 pub(super) struct Texts {
     values: Values,
-    /// The lengths of its axes. The second is `None` if it has one axis only.
-    rows: u64,
+    rows: Rows,
+    /// The length of its second axis; `None` if it has one axis only.
     columns: Option<u64>,
-    next: u64,
 }
 
 impl Numbers {
@@ -83,9 +83,8 @@ impl Texts {
         ensure!(rows > 0 && columns != Some(0), "it is empty");
         Ok(Self {
             values,
-            rows,
+            rows: Rows::new(rows),
             columns,
-            next: 0,
         })
     }
 
@@ -105,38 +104,28 @@ impl Texts {
             attribute
         };
         let attributes = self.names().into_iter().map(attribute).collect();
-        let mut metadata = soma::metadata("SOMADataFrame");
-        metadata.push(soma::text("soma_dataframe_original_index_name", "null"));
+        let mut array = self.rows.array(path, attributes, Vec::new(), None);
         let [one, two] = HINTS;
-        metadata.push(soma::text(HINT, if self.columns.is_some() { two } else { one }));
-        NewArray {
-            path: path.to_owned(),
-            schema: soma::schema(&[(soma::JOINID, self.rows, self.rows)], attributes),
-            enumerations: Vec::new(),
-            metadata,
-            length: Length::Rows(Some(self.rows)),
-        }
+        let hint = if self.columns.is_some() { two } else { one };
+        array.metadata.push(soma::text(HINT, hint));
+        array
     }
 
     /// The next rows.
     pub(super) fn read(&mut self, rows: u64) -> Result<Option<Vec<(String, Column)>>> {
-        let end = self.rows.min(self.next.saturating_add(rows));
-        if self.next >= end {
-            return Ok(None);
-        }
-        let range = self.next..end;
-        let ids: Vec<i64> = range.clone().map(i64::try_from).collect::<Result<_, _>>()?;
-        let mut out = vec![(soma::JOINID.to_owned(), Column::from_values(Datatype::Int64, &ids))];
-        for (number, name) in (0..).zip(self.names()) {
-            let column = match self.columns {
-                None => self.values.read(std::slice::from_ref(&range)),
-                Some(_) => self.values.read(&[range.clone(), number..number + 1]),
+        let names = (0..).zip(self.names());
+        let (values, is_matrix) = (&self.values, self.columns.is_some());
+        let columns = names.map(|(number, name)| {
+            let read = move |range: Range<u64>| {
+                let column = match is_matrix {
+                    false => values.read(&[range])?,
+                    true => values.read(&[range, number..number + 1])?,
+                };
+                let cells = column.len();
+                Ok(column.with_validity(vec![1; cells]))
             };
-            let column = column.with_context(|| format!("cannot read the column '{name}'"))?;
-            let cells = column.len();
-            out.push((name, column.with_validity(vec![1; cells])));
-        }
-        self.next = end;
-        Ok(Some(out))
+            (name, read)
+        });
+        self.rows.read(rows, columns)
     }
 }
