@@ -170,6 +170,16 @@ impl Field {
     pub fn empty_column(&self) -> Column {
         Column::empty(self.datatype, self.cell, self.nullable)
     }
+
+    /// A column with one cell that was never written.
+    pub(crate) fn fill_column(&self) -> Column {
+        Column {
+            data: self.fill.clone(),
+            offsets: self.cell.is_var().then(|| vec![0, self.fill.len() as u64]),
+            validity: self.nullable.then(|| vec![u8::from(self.fill_valid)]),
+            ..self.empty_column()
+        }
+    }
 }
 
 /// The type of the cells of a field as a fragment with this schema stores them, and whether they may be null.

@@ -67,6 +67,17 @@ impl Summary {
             ..Self::default()
         }
     }
+
+    /// A summary of this many times the same cells.
+    pub(crate) fn times(self, n: u64) -> Self {
+        Self {
+            cells: self.cells.saturating_mul(n),
+            values: self.values.saturating_mul(n),
+            whole: self.whole.saturating_mul(n.into()),
+            real: self.real * n as f64,
+            ..self
+        }
+    }
 }
 
 /// Accumulates an aggregate of one field.

@@ -82,3 +82,107 @@ fn unwritten_cells_count_as_they_are_read_before_and_after_a_consolidation() {
     assert_eq!(open().fragments().len(), 1);
     check();
 }
+
+/// A dense array of 10^12 cells of which two corners and one cell between them are written.
+fn vast(fill: Option<i32>) -> Array {
+    let along = |name| Dimension::new(name, Datatype::Int64, 0_i64, 999_999_i64, 100_i64);
+    let mut attribute = Attribute::new("v", Datatype::Int32, CellCount::ONE);
+    attribute.fill = fill.map_or(attribute.fill, |f| f.to_le_bytes().to_vec());
+    let mut nullable = Attribute::new("n", Datatype::Int32, CellCount::ONE);
+    nullable.nullable = true;
+    let schema = Schema::new(
+        ArrayType::Dense,
+        vec![along("y"), along("x")],
+        vec![attribute, nullable],
+    );
+    let context = Context::new(Arc::new(MemVfs::new()));
+    let options = CreateOptions {
+        timestamp_ms: 1,
+        seed: [1; 32],
+        key: None,
+    };
+    block_on(Array::create(&context, "a", &schema, &[], &options)).unwrap();
+    let open = || block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap();
+    for (time, at) in [(10_u8, 0_i64), (11, 500_050), (12, 999_998)] {
+        let values: [i32; 4] = [1, 2, 3, 40];
+        let column = || Column::from_values(Datatype::Int32, &values);
+        let cells = Cells {
+            region: Some(vec![ScalarRange::new(at, at + 1); 2]),
+            layout: Layout::RowMajor,
+            columns: vec![
+                ("v".into(), column()),
+                ("n".into(), column().with_validity(vec![1, 1, 1, 0])),
+            ],
+        };
+        let options = WriteOptions {
+            timestamp_ms: time.into(),
+            seed: [time; 32],
+            sync: false,
+        };
+        block_on(open().write(cells, &options)).unwrap();
+    }
+    open()
+}
+
+#[test]
+fn cells_that_nobody_wrote_are_not_visited() {
+    use Aggregate::{Count, Max, Mean, Min, NullCount, Sum};
+    let all = 1_000_000_000_000_u64;
+    let array = vast(Some(7));
+    let wanted = [
+        (Sum, "v"),
+        (Min, "v"),
+        (Max, "v"),
+        (Count, "n"),
+        (NullCount, "n"),
+        (Mean, "n"),
+    ];
+    let found = |query: &Query| block_on(array.aggregate(query, &wanted)).unwrap();
+    assert_eq!(
+        found(&Query::default()),
+        [
+            Scalar::I64((all as i64 - 12) * 7 + 3 * 46),
+            Scalar::I32(1),
+            Scalar::I32(40),
+            Scalar::U64(all),
+            Scalar::U64(all - 9),
+            Scalar::F64(2.0),
+        ]
+        .map(Some)
+    );
+    // Lists of ranges, which overlap.
+    let ranges = vec![
+        ScalarRange::new(0_i64, 999_999_i64),
+        ScalarRange::new(1_i64, 500_050_i64),
+    ];
+    let query = Query {
+        region: hyperslab::Region(vec![ranges, vec![ScalarRange::new(0_i64, 999_999_i64)]]),
+        ..Query::default()
+    };
+    let (cells, again) = (1_500_050_000_000_i64, 43 + 3);
+    assert_eq!(found(&query)[0], Some(Scalar::I64((cells - 16) * 7 + 3 * 46 + again)));
+    // Conditions that hold for the fill value, and that do not.
+    let count = |array: &Array, condition: &str| {
+        let query = Query {
+            condition: Some(condition.parse().unwrap()),
+            ..Query::default()
+        };
+        block_on(array.count(&query))
+    };
+    assert_eq!(count(&array, "v < 40").unwrap(), all - 3);
+    assert_eq!(count(&array, "v != 7").unwrap(), 12);
+    assert_eq!(count(&array, "n is null").unwrap(), all - 9);
+    assert_eq!(count(&vast(None), "v > 2").unwrap(), 6);
+    let sum = Query {
+        condition: Some("v in (2, 7)".parse().unwrap()),
+        ..Query::default()
+    };
+    let found = block_on(array.aggregate(&sum, &[(Sum, "v")])).unwrap();
+    assert_eq!(found, [Some(Scalar::I64((all as i64 - 12) * 7 + 3 * 2))]);
+    // A condition on coordinates may hold for any of them.
+    let refused = count(&array, "v = 1 and x > 5").unwrap_err().to_string();
+    assert!(
+        refused.contains("never written") && refused.contains("select"),
+        "{refused}"
+    );
+}

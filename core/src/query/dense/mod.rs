@@ -8,6 +8,7 @@ pub(crate) mod pieces;
 pub(crate) mod plan;
 pub(crate) mod points;
 pub(crate) mod result;
+pub(crate) mod written;
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
 //! Counts and aggregates cells. Statistics answer for tiles that are entirely inside the region and whose cells all
-//! count; other tiles are read.
+//! count; other tiles are read. The cells outside of all fragments are not visited, because they are all the same.
 
 use super::{PART_BYTES, State};
 use crate::array::{Array, Fragment};
@@ -8,10 +8,13 @@ use crate::error::{Error, Result};
 use crate::format::field::Field;
 use crate::format::schema::Layout;
 use crate::query::aggregate::{Accumulator, Aggregate, Summary};
+use crate::query::condition::field_name;
+use crate::query::dense::DenseQuery;
+use crate::query::dense::written::Written;
 use crate::query::merge::whole::WholeTiles;
 use crate::query::summary::{StatisticsQuery, is_count};
 use crate::query::tally::{Needs, tally};
-use crate::query::{Batch, Query};
+use crate::query::{Batch, Condition, Query};
 use crate::scalar::Scalar;
 
 impl Array {
@@ -26,6 +29,9 @@ impl Array {
             order: self.counting_order(query),
             ..query.clone()
         };
+        if self.schema().is_dense() && query.condition.is_some() {
+            return self.count_matching(&query).await;
+        }
         match self.start(&query).await? {
             State::Dense(query, boxes) => self.count_dense(&query, boxes).await,
             State::Sparse(query, mut merge_stream) => {
@@ -39,6 +45,28 @@ impl Array {
             }
             State::New | State::Done => Err(Error::Cancelled),
         }
+    }
+
+    /// Counts the cells of a dense array that satisfy the query's condition.
+    async fn count_matching(&self, query: &Query) -> Result<u64> {
+        let written = self.written(query)?;
+        let mut count = match written.unwritten {
+            0 => 0,
+            cells => match self.unwritten_cell(query).await?.1.as_deref() {
+                Some([1]) => cells,
+                _ => 0,
+            },
+        };
+        for region in written.regions {
+            let query = Query {
+                region,
+                ..query.clone()
+            };
+            if let State::Dense(resolved, boxes) = self.start(&query).await? {
+                count += self.count_dense(&resolved, boxes).await?;
+            }
+        }
+        Ok(count)
     }
 
     /// Aggregates the cells that the query selects, each aggregate over one field. The query's own list of fields is
@@ -80,10 +108,53 @@ impl Array {
         if wanted.iter().all(|(aggregate, field)| is_count(*aggregate, field)) {
             let count = Summary::of_cells(self.count(query).await?);
             all.iter_mut().for_each(|a| a.add_summary(&count));
+        } else if self.schema().is_dense() {
+            let written = self.written(query)?;
+            for region in written.regions {
+                let query = Query {
+                    region,
+                    ..query.clone()
+                };
+                self.accumulate(&query, &wanted, &mut all).await?;
+            }
+            if written.unwritten > 0 {
+                self.add_unwritten(query, written.unwritten, &wanted, &mut all).await?;
+            }
         } else {
             self.accumulate(query, &wanted, &mut all).await?;
         }
         Ok(all.into_iter().map(Accumulator::finish).collect())
+    }
+
+    /// The written regions of a query of a dense array.
+    fn written(&self, query: &Query) -> Result<Written> {
+        let fields = query.condition.iter().flat_map(Condition::fields);
+        let mut names = fields.map(|name| field_name(self.schema(), name));
+        let tests_dimensions = names.any(|name| self.schema().attribute(name).is_none());
+        Written::of(self, &query.region, tests_dimensions)
+    }
+
+    /// The query's fields in a cell that nobody wrote, and a mask with 1 if it satisfies the condition.
+    async fn unwritten_cell(&self, query: &Query) -> Result<(Batch, Option<Vec<u8>>)> {
+        let condition = self.bind_query(query).await?;
+        Ok(DenseQuery::new(self, query, condition)?.unwritten_cell())
+    }
+
+    /// Adds cells that nobody wrote.
+    async fn add_unwritten(
+        &self,
+        query: &Query,
+        cells: u64,
+        wanted: &[(Aggregate, Field)],
+        all: &mut [Accumulator],
+    ) -> Result<()> {
+        let query = Query {
+            fields: Some(names(wanted)),
+            ..query.clone()
+        };
+        let (batch, mask) = self.unwritten_cell(&query).await?;
+        add(&batch, mask.as_deref(), cells, wanted, all, Cpu::Inline);
+        Ok(())
     }
 
     /// Global order if possible, so that tiles can be skipped. It requires at most one range per dimension.
@@ -93,14 +164,8 @@ impl Array {
     }
 
     async fn accumulate(&self, query: &Query, wanted: &[(Aggregate, Field)], all: &mut [Accumulator]) -> Result<()> {
-        let mut names: Vec<String> = Vec::new();
-        for (_, field) in wanted {
-            if !names.contains(&field.name) {
-                names.push(field.name.clone());
-            }
-        }
         let query = Query {
-            fields: Some(names),
+            fields: Some(names(wanted)),
             order: self.counting_order(query),
             batch_bytes: PART_BYTES,
             ..query.clone()
@@ -127,7 +192,7 @@ impl Array {
                         return Ok(());
                     };
                     let (batch, mask) = self.read_box(&resolved, dense).await?;
-                    add(&batch, mask.as_deref(), wanted, all, self.context().cpu);
+                    add(&batch, mask.as_deref(), 1, wanted, all, self.context().cpu);
                 }
             }
             State::Sparse(resolved, mut merge_stream) => {
@@ -140,13 +205,24 @@ impl Array {
                     .next_sparse(&resolved, &mut merge_stream, self.part_bytes())
                     .await?
                 {
-                    add(&batch, None, wanted, all, self.context().cpu);
+                    add(&batch, None, 1, wanted, all, self.context().cpu);
                 }
                 Ok(())
             }
             State::New | State::Done => Err(Error::Cancelled),
         }
     }
+}
+
+/// The names of the aggregated fields, without duplicates.
+fn names(wanted: &[(Aggregate, Field)]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for (_, field) in wanted {
+        if !names.contains(&field.name) {
+            names.push(field.name.clone());
+        }
+    }
+    names
 }
 
 /// The questions for a fragment's statistics; `None` if they cannot answer all of them.
@@ -168,12 +244,20 @@ fn answer(asked: Option<&Option<Vec<StatisticsQuery<'_>>>>, tile: u64, cells: u6
     true
 }
 
-/// Adds cells that were read. Each field is summarized once, for all of its aggregates.
-fn add(batch: &Batch, mask: Option<&[u8]>, wanted: &[(Aggregate, Field)], all: &mut [Accumulator], cpu: Cpu) {
+/// Adds cells that were read, each this many times. Each field is summarized once, for all of its aggregates.
+fn add(
+    batch: &Batch,
+    mask: Option<&[u8]>,
+    times: u64,
+    wanted: &[(Aggregate, Field)],
+    all: &mut [Accumulator],
+    cpu: Cpu,
+) {
     for (name, column) in &batch.columns {
         let is_own = |(_, field): &&(Aggregate, Field)| field.name == *name;
         let needs = Needs::of(wanted.iter().filter(is_own).map(|(aggregate, _)| *aggregate));
         for summary in tally(column, mask, needs, cpu) {
+            let summary = summary.times(times);
             let own = all.iter_mut().zip(wanted).filter(|(_, wanted)| is_own(wanted));
             own.for_each(|(accumulator, _)| accumulator.add_summary(&summary));
         }

@@ -106,6 +106,12 @@ impl DenseQuery {
         )
     }
 
+    /// A cell that nobody wrote, and its mask as of [`DenseQuery::finish`]. The condition must not test dimensions.
+    pub(crate) fn unwritten_cell(&self) -> (Batch, Option<Vec<u8>>) {
+        let columns = self.attributes.iter().map(Field::fill_column).collect();
+        self.finish(1, columns, &|_| Vec::new(), None, &self.spans, Cpu::Inline)
+    }
+
     /// A mask with 1 for each cell that satisfies the condition; `None` without a condition.
     fn mask(
         &self,
