@@ -90,13 +90,16 @@ pub(crate) struct Export {
     /// Show these values at the ends of the colors of a .png, as in 0:100 [default: the lowest and the highest value]
     #[arg(long, value_name = "LOW:HIGH", allow_hyphen_values = true)]
     pub(crate) range: Option<String>,
-    /// Print the number of cells, without writing a file
+    /// Print the number of cells, including missing values, without writing a file
     #[arg(long, conflicts_with_all = ["cmap", "range", "format", "force", "order"])]
     pub(crate) count: bool,
-    /// Print these aggregates of each attribute, without writing a file. They include fill values; exclude those with
-    /// --where. `count` includes nulls
+    /// Print these aggregates of each attribute, without writing a file. Values are unpacked, and those that `info` calls
+    /// missing are left out; `count` and `nulls` include them. --where tests stored numbers
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["count", "cmap", "range", "format", "force", "order"])]
     pub(crate) agg: Vec<Agg>,
+    /// Aggregate the stored numbers: not unpacked, and with missing values
+    #[arg(long, requires = "agg", conflicts_with = "count")]
+    pub(crate) stored: bool,
     /// Print the result of --count or --agg as JSON
     #[arg(long, requires = "summary")]
     pub(crate) json: bool,

@@ -1,11 +1,15 @@
 //! Prints the number of cells and their aggregates.
 
+mod stored;
+
 use anyhow::{Context as _, Result, ensure};
+use hyperslab::conventions::{self, Dataset};
 use hyperslab::internals::view::selection::display_name;
 use hyperslab::schema::Field;
 use hyperslab::{Aggregate, Datatype, Scalar};
 use serde_json::{Map, Value, json};
 
+use self::stored::{Stored, is_cut};
 use super::job::Job;
 use crate::args::{Agg, Export};
 use crate::errors::usage;
@@ -40,48 +44,41 @@ async fn aggregates(job: &Job, args: &Export) -> Result<()> {
         let why = format!("'{name}' is a dimension, and aggregates are of attributes; name attributes only");
         return Err(usage("--attrs", why));
     }
-    let mut wanted = Vec::new();
+    // Everything is checked before anything is read.
     for field in &attributes {
         for agg in &args.agg {
-            // The order of an enumeration's labels is unknown.
-            let labels = field.enumeration.is_some() && !matches!(agg, Agg::Count | Agg::Nulls);
-            let defined = !labels && aggregate(*agg).is_defined_for(field.datatype, field.cell);
             let name = display_name(&field.name);
-            let why = || {
-                usage(
-                    "--agg",
-                    format!("'{name}' has no {}; choose another attribute", word(*agg)),
-                )
-            };
-            ensure!(defined || !named, why());
-            wanted.extend(defined.then(|| (aggregate(*agg), field.name.as_str())));
+            let why = format!("'{name}' has no {}; choose another attribute", word(*agg));
+            ensure!(!named || is_defined(*agg, field), usage("--agg", why));
         }
     }
-    let found = match job.is_empty() {
-        true => vec![None; wanted.len()],
-        false => {
-            let found = job.array.aggregate(&job.query, &wanted).await;
-            found.with_context(|| cannot_read(job))?
-        }
+    let dataset = match args.stored {
+        true => Dataset::default(),
+        false => conventions::of_array(&job.array)
+            .await
+            .with_context(|| cannot_read(job))?,
     };
-    for ((aggregate, name), value) in wanted.iter().zip(&found) {
-        // Sums end at the limits of the type.
-        let is_cut = matches!(value, Some(Scalar::I64(i64::MIN | i64::MAX) | Scalar::U64(u64::MAX)));
-        ensure!(
-            *aggregate != Aggregate::Sum || !is_cut,
-            "the sum of '{}' is beyond 64 bits; use mean and count instead",
-            display_name(name)
-        );
-    }
-    let mut found = found.into_iter();
-    let mut pairs = wanted.iter().zip(&mut found).peekable();
     let mut all: Vec<(&Field, Vec<Option<Value>>)> = Vec::new();
     for field in attributes {
+        let defined = args.agg.iter().filter(|agg| is_defined(**agg, field));
+        let wanted: Vec<Aggregate> = defined.map(|agg| aggregate(*agg)).collect();
+        let found = match job.is_empty() {
+            true => vec![None; wanted.len()],
+            false => Stored::of(&dataset, field).aggregates(job, field, &wanted).await?,
+        };
+        // Sums end at the limits of the type.
+        let cut = wanted
+            .iter()
+            .zip(&found)
+            .any(|(a, value)| *a == Aggregate::Sum && is_cut(value.as_ref()));
+        ensure!(
+            !cut,
+            "the sum of '{}' is beyond 64 bits; use mean and count instead",
+            display_name(&field.name)
+        );
+        let mut found = found.into_iter();
         let values = args.agg.iter().map(|agg| {
-            let is_own = |((aggregate_of, name), _): &(&(Aggregate, &str), Option<Scalar>)| {
-                *aggregate_of == aggregate(*agg) && *name == field.name
-            };
-            let (_, value) = pairs.next_if(is_own)?;
+            let value = is_defined(*agg, field).then(|| found.next().flatten())?;
             Some(value.map_or(Value::Null, |value| shown(*agg, field, &value)))
         });
         all.push((field, values.collect()));
@@ -92,11 +89,17 @@ async fn aggregates(job: &Job, args: &Export) -> Result<()> {
     }
 }
 
+/// Whether a field has an aggregate. The order of an enumeration's labels is unknown.
+fn is_defined(agg: Agg, field: &Field) -> bool {
+    let labels = field.enumeration.is_some() && !matches!(agg, Agg::Count | Agg::Nulls);
+    !labels && aggregate(agg).is_defined_for(field.datatype, field.cell)
+}
+
 /// A value as JSON. Extremes have the type of their field.
 fn shown(agg: Agg, field: &Field, value: &Scalar) -> Value {
     let datatype = match (agg, value) {
-        (Agg::Min | Agg::Max, _) => field.datatype,
         (_, Scalar::F64(_)) => Datatype::Float64,
+        (Agg::Min | Agg::Max, _) => field.datatype,
         (_, Scalar::U64(_)) => Datatype::Uint64,
         _ => Datatype::Int64,
     };

@@ -144,6 +144,50 @@ fn counts_and_aggregates_are_printed() {
 }
 
 #[test]
+fn aggregates_are_of_unpacked_values_without_missing_ones() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("import in.npy a --attrs v");
+    for (key, value) in [("scale_factor", "-0.5"), ("add_offset", "10")] {
+        shell.ok(&format!("meta set a __tiledb_attr.v.{key} {value} --type float64"));
+    }
+    shell.ok("meta set a __tiledb_attr.v.missing_value 3 --type int16");
+    shell.ok("meta set a __tiledb_attr.v.valid_max 9 --type int16");
+    let all = "--agg min,max,sum,mean,count,nulls --json";
+    // 0 to 9 without 3, of which the half is subtracted from 10.
+    assert_eq!(
+        shell.ok(&format!("export a {all}")),
+        "{\"v\":{\"min\":5.5,\"max\":10.0,\"sum\":69.0,\"mean\":7.666666666666666,\"count\":12,\"nulls\":3}}\n"
+    );
+    assert_eq!(
+        shell.ok(&format!("export a {all} --where 'v < 5'")),
+        "{\"v\":{\"min\":8.0,\"max\":10.0,\"sum\":36.5,\"mean\":9.125,\"count\":5,\"nulls\":1}}\n"
+    );
+    assert_eq!(
+        shell.ok(&format!("export a {all} --stored")),
+        "{\"v\":{\"min\":0,\"max\":11,\"sum\":66,\"mean\":5.5,\"count\":12,\"nulls\":0}}\n"
+    );
+    check(&shell, "export a --count --stored", 2, &["--count", "--stored"]);
+    let none = shell.ok("export a --agg min,sum,nulls --where 'v = 3' --json");
+    assert_eq!(none, "{\"v\":{\"min\":null,\"sum\":null,\"nulls\":1}}\n");
+}
+
+#[test]
+fn sums_beyond_64_bits_are_errors() {
+    let shell = Shell::new();
+    let bytes: Vec<u8> = [i64::MAX, i64::MAX].iter().flat_map(|v| v.to_le_bytes()).collect();
+    shell.file("in.npy", npy("'<i8'", "(2,)", &bytes));
+    shell.ok("import in.npy a --attrs v");
+    check(
+        &shell,
+        "export a --agg sum",
+        1,
+        &["the sum of 'v' is beyond 64 bits", "use mean and count"],
+    );
+    assert!(shell.ok("export a --agg mean").contains("9.22337203685477"));
+}
+
+#[test]
 fn tables_with_values_along_the_axes_import_as_the_same_points() {
     let shell = grid();
     shell.ok("export g/a out.parquet");
