@@ -16,6 +16,7 @@ use crate::{show, sizes, time_args};
 
 /// Runs the command.
 pub(crate) async fn info(env: &Env, args: &Info) -> Result<()> {
+    let env = &env.with_snapshot(args.snapshot.as_deref())?;
     for_each(&args.arrays, async |url| {
         let opened = env.open(url, time_args::all(args.at)).await;
         if args.arrays.first().is_some_and(|first| first != url) && !args.json {

@@ -43,6 +43,7 @@ mod serve;
 mod show;
 mod signals;
 pub mod sizes;
+mod snapshot;
 mod store;
 mod time_args;
 mod verify;
@@ -105,6 +106,7 @@ async fn command(env: &store::Env, command: &Command) -> Result<()> {
         Command::Tree(args) => ls::ls(env, args, true).await,
         Command::Verify(args) => verify::verify(env, args).await,
         Command::Index(args) => verify::index(args).await,
+        Command::Snapshot(args) => snapshot::snapshot(env, args).await,
         Command::Serve(args) => serve::serve(env, args),
         Command::View(args) => serve::view(env, args),
         Command::Publish(args) => publish::publish(env, args).await,

@@ -75,6 +75,8 @@ impl Place {
 pub(crate) struct Env {
     /// The key of encrypted arrays.
     pub(crate) key: Option<Key>,
+    /// The snapshot token to open the array from.
+    snapshot: Option<Arc<[u8]>>,
     changed: Arc<Mutex<Vec<Place>>>,
 }
 
@@ -83,8 +85,21 @@ impl Env {
     pub(crate) fn new(key: Option<Key>) -> Self {
         Self {
             key,
+            snapshot: None,
             changed: Arc::default(),
         }
+    }
+
+    /// The same, opening arrays from the snapshot token in a file.
+    pub(crate) fn with_snapshot(&self, file: Option<&Path>) -> Result<Self> {
+        let read = |file: &Path| {
+            let token = std::fs::read(file).with_context(|| format!("cannot read the snapshot in {}", file.display()));
+            token.map(Arc::from)
+        };
+        Ok(Self {
+            snapshot: file.map(read).transpose()?,
+            ..self.clone()
+        })
     }
 
     /// The same without the key.
@@ -142,6 +157,10 @@ impl Env {
 
     /// Opens the array at a place.
     pub(crate) async fn open_at(&self, place: &Place, window: Window) -> Result<Array> {
+        if let Some(token) = &self.snapshot {
+            let opened = Array::from_snapshot(&place.context, &place.path, token, self.key.clone()).await;
+            return opened.with_context(|| format!("cannot open {}", place.url));
+        }
         let opened = Array::open(&place.context, &place.path, &self.options(window)).await;
         self.explained(opened, place).await
     }

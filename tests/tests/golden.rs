@@ -75,7 +75,9 @@ fn every_old_array_reads_the_same_through_a_snapshot() {
             let token = block_on(array.snapshot(&SnapshotOptions::default())).expect(&name);
             let same = block_on(Array::from_snapshot(&context, "array", &token, key)).expect(&name);
             assert_eq!(same.fingerprint(), array.fingerprint(), "{name}");
-            let Some(written) = array.non_empty_domain() else { continue };
+            let Some(written) = array.non_empty_domain() else {
+                continue;
+            };
             let query = Query {
                 region: Region::from_box(written),
                 ..Query::default()
@@ -83,7 +85,9 @@ fn every_old_array_reads_the_same_through_a_snapshot() {
             // NaN differs from itself.
             let result = |array: &Array| format!("{:?}", block_on(array.read(&query)).map_err(|e| e.to_string()));
             assert_eq!(result(&same), result(&array), "{name}");
-            let Ok(expected) = block_on(array.count(&query)) else { continue };
+            let Ok(expected) = block_on(array.count(&query)) else {
+                continue;
+            };
             let splits = block_on(same.plan_splits(&query, 500)).expect(&name);
             let count = |split: &Split| {
                 let (part, query) = same.part(split).expect(&name);

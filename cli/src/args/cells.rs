@@ -44,6 +44,9 @@ pub(crate) struct Info {
     /// Read as of this time, or what was written in this window [default: all fragments, including future timestamps]
     #[arg(long, value_name = "T|T0..T1", allow_negative_numbers = true)]
     pub(crate) at: Option<Span>,
+    /// Open the array from this file of `hyperslab snapshot`, without listings
+    #[arg(long, value_name = "FILE", conflicts_with = "at")]
+    pub(crate) snapshot: Option<PathBuf>,
 }
 
 /// How text files are written.

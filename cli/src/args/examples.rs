@@ -140,6 +140,11 @@ pub(super) const INDEX: &str = "\
 Examples:
   hyperslab index temperature";
 
+pub(super) const SNAPSHOT: &str = "\
+Examples:
+  hyperslab snapshot s3://bucket/quakes > quakes.snapshot
+  hyperslab export s3://bucket/quakes all.csv --snapshot quakes.snapshot";
+
 pub(super) const SERVE: &str = "\
 Examples:
   hyperslab serve arrays

@@ -1,5 +1,7 @@
 //! Arguments of `export`.
 
+use std::path::PathBuf;
+
 use clap::builder::ArgPredicate;
 use clap::{ArgGroup, Args, ValueEnum};
 
@@ -106,6 +108,9 @@ pub(crate) struct Export {
     /// Replace OUT if it exists. Keeps its permissions, and its owner if possible. Follows links
     #[arg(long)]
     pub(crate) force: bool,
+    /// Open the array from this file of `hyperslab snapshot`, without listings
+    #[arg(long, value_name = "FILE", conflicts_with = "at")]
+    pub(crate) snapshot: Option<PathBuf>,
     /// Limit the memory of the program to this many bytes. Single tiles and the pixels of a .png come on top. Values
     /// below 64MiB count as 64MiB
     #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = crate::sizes::parse)]

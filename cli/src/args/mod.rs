@@ -16,7 +16,7 @@ use clap_complete::Shell;
 pub(crate) use self::cells::{Append, Create, Import, Info, Schema, TextOptions, Write};
 pub(crate) use self::export::{Agg, Coordinates, Export, Order};
 pub(crate) use self::folders::{Copy, Group, Ls, Method, Overviews, Publish, Serve, View};
-pub(crate) use self::upkeep::{Consolidate, Delete, Evolve, Index, Meta, Mode, Vacuum, Verify};
+pub(crate) use self::upkeep::{Consolidate, Delete, Evolve, Index, Meta, Mode, Snapshot, Vacuum, Verify};
 use crate::formats::{ImportFormat, Input, Output, endings};
 use crate::lists::{split, split_names};
 
@@ -138,6 +138,11 @@ pub(crate) enum Command {
     /// Commands that change the array update the file. Run this again after changes by other programs.
     #[command(after_help = examples::INDEX)]
     Index(Index),
+    /// Print a snapshot of an array: bytes from which other processes open it without listings and metadata
+    ///
+    /// `export` and `info` take it as --snapshot.
+    #[command(after_help = examples::SNAPSHOT)]
+    Snapshot(Snapshot),
     /// Serve a folder over HTTP, with ranges, CORS and listings
     #[command(after_help = examples::SERVE)]
     Serve(Serve),

@@ -194,6 +194,18 @@ pub(crate) struct Verify {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Snapshot {
+    /// Path or URL of the array
+    pub(crate) array: String,
+    /// Read as of this time, or what was written in this window [default: now]
+    #[arg(long, value_name = "T|T0..T1", allow_negative_numbers = true)]
+    pub(crate) at: Option<Span>,
+    /// Include at most this many bytes of indexes; readers request the rest when they need it [default: 4MiB]
+    #[arg(long, value_name = "BYTES", value_parser = crate::sizes::parse)]
+    pub(crate) index_bytes: Option<u64>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Index {
     /// An array or a group
     pub(crate) array: String,

@@ -39,6 +39,7 @@ pub(crate) use job::repeated;
 
 /// Runs the command.
 pub(crate) async fn export(env: &Env, args: &Export) -> Result<()> {
+    let env = &env.with_snapshot(args.snapshot.as_deref())?;
     if args.is_summary() {
         let job = Job::new(env, args, Output::Slice(Format::Csv)).await?;
         return summary::print(&job, args).await;

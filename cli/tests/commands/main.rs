@@ -26,6 +26,7 @@ mod signals;
 mod snapshots;
 mod tables;
 mod time;
+mod tokens;
 mod viewing;
 mod volumes;
 mod warnings;

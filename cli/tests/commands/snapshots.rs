@@ -77,6 +77,7 @@ fn help_pages() {
         "tree",
         "verify",
         "index",
+        "snapshot",
         "serve",
         "view",
         "publish",

@@ -30,6 +30,7 @@ use crate::format::name::TimestampedName;
 use crate::format::snapshot_token::{SnapshotToken, TokenFragment, TokenMetadata};
 use crate::limits;
 use crate::sort::sort_by_number;
+use crate::vfs::path::percent_decode;
 use crate::vfs::{PreloadedVfs, VfsExt, join, last_part, side_by_side};
 
 /// Options for [`Array::snapshot`].
@@ -65,7 +66,7 @@ impl Array {
         self.add_small_files(&mut budget, &mut files).await?;
         let fragments = self.token_fragments(&mut budget).await?;
         let token = SnapshotToken {
-            path: self.path().to_owned(),
+            name: name_of(self.context(), self.path()),
             window: (self.window().start_ms, self.window().end_ms),
             schema: self.0.schema_name.clone(),
             oldest_schema: self.0.oldest_schema.clone(),
@@ -109,14 +110,15 @@ impl Array {
     /// [`Error::InvalidArgument`] for a token that is damaged, truncated or of another array, and for anything else
     /// that is not a token. [`Error::Unsupported`] for a token of a newer release. [`Error::Key`] without the right key.
     pub async fn from_snapshot(context: &Context, path: &str, token: &[u8], key: Option<Key>) -> Result<Self> {
-        let token = SnapshotToken::decode(token).at(path).map_err(refused)?;
-        if !is_same_place(&token.path, path) {
-            let why = format!(
-                "{path}: the snapshot token is of another array, {}; take a snapshot of this one with `hyperslab \
+        let name = name_of(context, path);
+        let shown = if path.is_empty() { &name } else { path };
+        let token = SnapshotToken::decode(token).at(shown).map_err(refused)?;
+        if !token.name.is_empty() && !name.is_empty() && token.name != name {
+            return Err(Error::invalid(format!(
+                "{shown}: the snapshot token is of another array, {}; take a snapshot of this one with `hyperslab \
                  snapshot`",
-                token.path
-            );
-            return Err(Error::invalid(why));
+                token.name
+            )));
         }
         Self::open_token(context, path, token, key).await.map_err(refused)
     }
@@ -351,16 +353,12 @@ async fn raw(
     Ok((fragment, raw))
 }
 
-/// Whether two paths may lead to the same array: one ends with the other, because stores have different roots.
-fn is_same_place(a: &str, b: &str) -> bool {
-    let parts = |path: &'_ str| {
-        path.rsplit('/')
-            .filter(|part| !part.is_empty())
-            .map(str::to_owned)
-            .collect()
-    };
-    let (a, b): (Vec<String>, Vec<String>) = (parts(a), parts(b));
-    a.iter().zip(&b).all(|(a, b)| a == b)
+/// The name of the array's folder; empty if the array is the root of a store that does not know where it is. The
+/// folders above may differ between processes that read the same array.
+fn name_of(context: &Context, path: &str) -> String {
+    let place = context.vfs.location(path).unwrap_or_else(|| path.to_owned());
+    let place = place.split(['?', '#']).next().unwrap_or("").trim_end_matches('/');
+    percent_decode(last_part(place)).unwrap_or_default()
 }
 
 /// An error about a token instead of a file of the array.

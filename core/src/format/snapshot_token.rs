@@ -1,7 +1,7 @@
 //! The body of a snapshot token: what a reader needs to know to open an array without a request.
 //!
 //! ```text
-//! path of the array str32 | window: start u64, end u64 | name of the schema str32, of the oldest schema str32
+//! name of the array str32 | window: start u64, end u64 | name of the schema str32, of the oldest schema str32
 //! files u32:     path str32, bytes32      schemas, deletes, enumerations, array metadata: as stored
 //! metadata u32:  path str32               the files of array metadata, oldest first
 //! deletes u32:   path str32, time u64     oldest first
@@ -28,8 +28,8 @@ pub const KIND: Kind = Kind {
 /// The contents of a snapshot token. Paths of files, deletes and fragments are relative to the array.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SnapshotToken {
-    /// Path of the array in the store that it was opened from.
-    pub path: String,
+    /// Name of the array's folder; empty if unknown.
+    pub name: String,
     /// The window of time: start and end, in milliseconds since 1970.
     pub window: (u64, u64),
     /// File name of the schema to read with.
@@ -85,7 +85,7 @@ impl SnapshotToken {
     /// The token is too large.
     pub fn encode(&self) -> Result<Vec<u8>, Malformed> {
         let mut w = Writer::new();
-        w.bytes32(self.path.as_bytes());
+        w.bytes32(self.name.as_bytes());
         w.u64(self.window.0).u64(self.window.1);
         w.bytes32(self.schema.as_bytes());
         w.bytes32(self.oldest_schema.as_bytes());
@@ -118,7 +118,7 @@ impl SnapshotToken {
     pub fn decode(token: &[u8]) -> Decoded<Self> {
         let body = Bytes::from(envelope::open(KIND, token)?);
         let r = &mut Reader::new(&body);
-        let path = r.string32("path of the array")?.to_owned();
+        let name = r.string32("name of the array")?.to_owned();
         let window = (r.u64("start of the window")?, r.u64("end of the window")?);
         let schema = r.string32("name of the schema")?.to_owned();
         let oldest_schema = r.string32("name of the oldest schema")?.to_owned();
@@ -140,7 +140,7 @@ impl SnapshotToken {
         })?;
         r.finish("snapshot token")?;
         Ok(Self {
-            path,
+            name,
             window,
             schema,
             oldest_schema,
@@ -194,7 +194,7 @@ mod tests {
 
     fn token() -> SnapshotToken {
         SnapshotToken {
-            path: "a/b".to_owned(),
+            name: "a".to_owned(),
             window: (1, u64::MAX),
             schema: "__1_1_s".to_owned(),
             oldest_schema: "__0_0_s".to_owned(),

@@ -6,7 +6,7 @@ use hyperslab::blocking::block_on;
 use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
 use hyperslab::{
     Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, OpenOptions, Query, Region, ScalarRange,
-    WriteOptions,
+    SnapshotOptions, WriteOptions,
 };
 
 use crate::bucket::Bucket;
@@ -78,4 +78,27 @@ fn a_call_of_the_store_is_one_request() {
             .eq(15..35)
     );
     assert_eq!(counts(), [("GET".to_owned(), 3)]);
+}
+
+#[test]
+fn readers_with_a_snapshot_list_nothing_and_read_no_metadata() {
+    let bucket = Bucket::start("s3-snapshots");
+    fill(&bucket, "array");
+    let array = block_on(Array::open(&bucket.context(""), "array", &OpenOptions::default())).unwrap();
+    let token = block_on(array.snapshot(&SnapshotOptions::default())).unwrap();
+    bucket.requests();
+    for reader in 0..100 {
+        let same = block_on(Array::from_snapshot(&bucket.context(""), "array", &token, None)).unwrap();
+        assert_eq!(bucket.requests(), [], "reader {reader} opens the array");
+        let split = block_on(same.plan_splits(&Query::default(), 80))
+            .unwrap()
+            .swap_remove(reader % 10);
+        let (part, query) = same.part(&split).unwrap();
+        assert_eq!(block_on(part.read(&query)).unwrap().cells, 10);
+        let seen = bucket.requests();
+        assert!(
+            seen.len() == 1 && seen[0].kind == "GET" && seen[0].key.ends_with("/a0.tdb"),
+            "{seen:?}"
+        );
+    }
 }
