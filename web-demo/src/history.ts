@@ -2,10 +2,13 @@
 import { effect } from "@preact/signals";
 import { pushLink, readLink, writeLink, type Link } from "./link";
 import { addressOf, type Place } from "./opened";
-import { follow, show, shown } from "./session";
+import { failure, follow, show, shown } from "./session";
 
 /** Data of this device, which has no link. A reload of the page forgets it. */
 const local: { place: Place; link: Link }[] = [];
+
+/** This load of the page. Entries of earlier loads have other data of this device under the same index. */
+const load = crypto.randomUUID();
 
 /** What was shown last: an address, or the index of data of this device. */
 let last: string | number | undefined;
@@ -30,19 +33,30 @@ export function keepHistory(): void {
     const key = current();
     const entry = typeof key === "number" ? local[key] : undefined;
     if (entry) void show(entry.place, entry.link);
+    else if (isLost()) failure.value = "A reload of this page forgot the folder that was open here. Open it again, or go on to another entry.";
   };
   onhashchange = () => { if (typeof current() !== "number") void follow(); };
 }
 
 function pushEntry(key: string | number, time: Link): void {
-  if (typeof key === "number") pushLink({}, { local: key });
+  if (typeof key === "number") pushLink({}, { local: key, load });
   else pushLink({ url: key, ...time });
 }
 
 /** What the current entry shows. `undefined` if nothing says so. */
 function current(): string | number | undefined {
-  const entry = (history.state as { local?: unknown } | null)?.local;
-  return typeof entry === "number" ? entry : readLink()["url"];
+  const { local: entry, load: of } = state();
+  return typeof entry === "number" && of === load ? entry : readLink()["url"];
+}
+
+/** Whether the current entry shows data of this device that a reload has forgotten. */
+function isLost(): boolean {
+  const { local: entry, load: of } = state();
+  return typeof entry === "number" && of !== load;
+}
+
+function state(): { local?: unknown; load?: unknown } {
+  return (history.state as { local?: unknown; load?: unknown } | null) ?? {};
 }
 
 /** The index of data of this device, whose link is kept. */

@@ -64,9 +64,9 @@ export async function travel(index: number): Promise<void> {
   });
 }
 
-/** Shows the newest moment, after a write. */
-export async function travelToLast(): Promise<void> {
-  await travel(Math.max(0, moments.peek().length - 1));
+/** Shows the newest moment of a place after a write, unless another place has been opened meanwhile. */
+export async function travelToLast(place: Place): Promise<void> {
+  if (shown.peek()?.model.opened.place === place) await travel(Math.max(0, moments.peek().length - 1));
 }
 
 /** Shows one moment after the other, until the last or until `playing` is set to false. */

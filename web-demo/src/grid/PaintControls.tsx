@@ -44,7 +44,7 @@ export function PaintControls({ model }: { model: GridModel }) {
       {array ? (
         <div class="row">
           <button type="button" class="plain" onClick={() => void run("Packing…", async () => save(await new Response(exportZip(opened.store)).blob(), `${addressOf(opened.place).split(":").at(-1)}.zip`))()}>Save as zip</button>
-          <button type="button" class="plain" title="Merge the writes. Earlier times of dense arrays can no longer be shown." onClick={() => void run("Merging…", async () => { await consolidate(array); await vacuum(array); await travelToLast(); })()}>Merge writes</button>
+          <button type="button" class="plain" title="Merge the writes. Earlier times of dense arrays can no longer be shown." onClick={() => void run("Merging…", async () => { await consolidate(array); await vacuum(array); await travelToLast(model.opened.place); })()}>Merge writes</button>
         </div>
       ) : null}
       {state.value ? <p role="status">{state.value}</p> : null}

@@ -41,13 +41,15 @@ export function channelsOf(variable: Variable, channels: readonly Channel[], var
   }));
 }
 
-/** The channels that are drawn, as parts of a link by their index: the colour and the range. */
+/** The channels that are drawn, as parts of a link by their index: the colour and the range. `channels=none` if none is. */
 export function channelLink(channels: readonly DrawnChannel[], rangeFor: (channel: DrawnChannel) => readonly [number, number]): Record<string, string> {
+  if (!channels.some(({ isOn }) => isOn)) return { channels: "none" };
   return Object.fromEntries(channels.flatMap((channel, i) => (channel.isOn ? [[`c${i}`, [hexOf(channel.color), ...rangeFor(channel)].join(",")] as const] : [])));
 }
 
-/** The channels as a link says. Without a valid channel in the link, they stay as they are. */
+/** The channels as a link says: `channels=none` for none. Without a valid channel in the link, they stay as they are. */
 export function linkedChannels(channels: readonly DrawnChannel[], link: Readonly<Record<string, string>>): readonly DrawnChannel[] {
+  if (link["channels"] === "none") return channels.map((channel) => ({ ...channel, isOn: false }));
   const linked = channels.map((channel, i): DrawnChannel => {
     const [hex = "", ...ends] = (link[`c${i}`] ?? "").split(",");
     const range = rangeOf(ends.join(","));

@@ -155,7 +155,7 @@ export class GridModel implements Model {
     try {
       const openNewest = async () => openArray({ ...this.opened, at: undefined }, loaded.variable.path);
       await writeStroke(loaded, stroke, this.brush.peek().value, this.at.peek(), openNewest);
-      await travelToLast();
+      await travelToLast(this.opened.place);
       if (problem !== undefined) failure.value = problem;
     } catch (error) {
       this.failure.value = error instanceof Error ? error.message : String(error);
@@ -203,8 +203,8 @@ export class GridModel implements Model {
     const colours = { attr: this.chosen.value, map: this.colormap.value, ...(this.log.value ? { scale: "log" } : {}), ...(this.channels.value.length > 0 && !this.isBlended.value ? { blend: "off" } : {}) };
     // A range that follows the values that were seen is also part of the picture.
     const range = this.chosenRange.value ? { range: rangeText(this.chosenRange.value) } : { seen: rangeText(this.seenRange.value) };
-    const channels = this.blended.value.length > 0 ? channelLink(this.channels.value, (channel) => this.channelRange(channel)) : {};
-    return { ...colours, ...(this.blended.value.length > 0 ? channels : range), ...Object.fromEntries(positions), ...this.camera.link() };
+    const channels = this.isBlended.value && this.channels.value.length > 0 ? channelLink(this.channels.value, (channel) => this.channelRange(channel)) : {};
+    return { ...colours, ...channels, ...(this.blended.value.length > 0 ? {} : range), ...Object.fromEntries(positions), ...this.camera.link() };
   }
 
   stop(): void {

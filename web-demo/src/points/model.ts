@@ -62,6 +62,7 @@ export class PointsModel implements Model {
   private readonly abort = new AbortController();
   /** The read of the fields of a point. */
   private pointing = new AbortController();
+  private counting = new AbortController();
   /** Where the camera was when a link said which range of values was seen. */
   private linkedView: string | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -118,6 +119,7 @@ export class PointsModel implements Model {
   stop(): void {
     clearTimeout(this.timer);
     this.pointing.abort();
+    this.counting.abort();
     this.abort.abort();
   }
 
@@ -212,10 +214,13 @@ export class PointsModel implements Model {
     else ask();
   }
 
+  /** Counts the points in view. A count of an earlier view ends. */
   private async countAll(): Promise<void> {
+    this.counting.abort();
+    const { signal } = (this.counting = new AbortController());
     const [ranges, where] = [this.inView.peek(), this.where.peek()];
-    const total = await query(this.array, { ...(ranges ? { ranges } : {}), ...(where ? { where } : {}), signal: this.abort.signal }).count();
-    if (this.inView.peek() === ranges && this.where.peek() === where) this.total.value = total;
+    const total = await query(this.array, { ...(ranges ? { ranges } : {}), ...(where ? { where } : {}), signal }).count();
+    if (!signal.aborted && this.inView.peek() === ranges && this.where.peek() === where) this.total.value = total;
   }
 
   private async readDetails(drawn: Point, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,7 @@
 // Copies and exports rows: those that are selected, or else all that are shown.
 import { query } from "hyperslab";
 import { save } from "../save";
+import { toClipboard } from "../ui/clipboard";
 import { exportedText, line } from "./cells";
 import { PAGE } from "./keyed";
 import { countOf, type Range } from "./selection";
@@ -81,18 +82,4 @@ async function* lines(state: TableState, ranges: readonly Range[], separator: ",
       yield text;
     }
   }
-}
-
-/** Pages that were loaded without encryption have no clipboard; the old command works there. */
-async function toClipboard(text: string): Promise<void> {
-  if (navigator.clipboard) return navigator.clipboard.writeText(text);
-  const area = document.createElement("textarea");
-  const before = document.activeElement;
-  area.value = text;
-  document.body.append(area);
-  area.select();
-  const isCopied = document.execCommand("copy");
-  area.remove();
-  if (before instanceof HTMLElement) before.focus();
-  if (!isCopied) throw new Error("the browser did not allow the page to copy; save the rows as a file");
 }

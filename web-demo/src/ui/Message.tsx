@@ -11,13 +11,17 @@ export function Message({ text, hint, id = "message" }: { text: string | undefin
 /** What to run and headers to add: between backquotes, and a header's name and value between quotes. */
 const LINES = /`([^`]+)`|"([A-Z][a-z]+(?:-[A-Za-z]+)+: [^"]+)"/g;
 
-/** The text, with a button to copy each line in it. */
+/** Commands of this project that run nothing else. Text of links and data may stand in messages, too, and is never offered as a command. */
+const OWN = /^(hyperslab|cargo xtask) [^`;|&$<>(){}\n\r\\]*$/;
+
+/** The text, with a button to copy each command and header in it. */
 function parts(text: string) {
   const found: ComponentChild[] = [];
   let from = 0;
   for (const match of text.matchAll(LINES)) {
     const line = match[1] ?? match[2] ?? "";
-    found.push(text.slice(from, match.index), <span key={match.index} class="line"><code>{line}</code> <CopyButton text={line} what={line} /></span>);
+    const canCopy = match[1] === undefined || OWN.test(line);
+    found.push(text.slice(from, match.index), <span key={match.index} class="line"><code>{line}</code>{canCopy && <> <CopyButton text={line} what={line} /></>}</span>);
     from = match.index + match[0].length;
   }
   return [...found, text.slice(from)];
