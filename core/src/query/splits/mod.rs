@@ -128,7 +128,8 @@ impl Array {
     }
 }
 
-/// The size of a box before its cut, in splits, and in the part of it that should be before the cut.
+/// The share of a box that should be before its cut, as a number of splits and of all splits of the box. `None` if the
+/// box is small enough to be one split.
 fn shares(bytes: u64, target_bytes: u64) -> Option<(u64, u64)> {
     let parts = bytes.div_ceil(target_bytes.max(1));
     (parts > 1).then_some((parts / 2, parts))
