@@ -204,17 +204,19 @@ const ELEMENTS = `(css, text) => [...document.querySelectorAll(css)].filter((ele
 const FIND = `(css, text) => {
   const visible = (element) => element.getClientRects().length > 0 && getComputedStyle(element).visibility === "visible";
   return (${ELEMENTS})(css, text ?? null).map((element, i) => {
+    const middleOf = ({ x, y, width, height }) => [x + width / 2, y + height / 2];
+    const isReached = () => {
+      const top = document.elementFromPoint(...middleOf(element.getBoundingClientRect()));
+      return top !== null && (element.contains(top) || top.contains(element));
+    };
     // Only the first is acted on.
-    const { x, y, right, bottom } = element.getBoundingClientRect();
-    if (i === 0 && (x < 0 || y < 0 || right > innerWidth || bottom > innerHeight)) element.scrollIntoView({ block: "nearest", inline: "nearest", behavior: "instant" });
+    if (i === 0 && !isReached()) element.scrollIntoView({ block: "nearest", inline: "nearest", behavior: "instant" });
     const box = element.getBoundingClientRect();
-    const middle = [box.x + box.width / 2, box.y + box.height / 2];
-    const top = i === 0 ? document.elementFromPoint(...middle) : null;
     return {
       text: element.textContent, value: element.value ?? null, checked: element.checked ?? null, type: element.type ?? null,
-      box: { x: box.x, y: box.y, width: box.width, height: box.height }, middle,
+      box: { x: box.x, y: box.y, width: box.width, height: box.height }, middle: middleOf(box),
       visible: visible(element), enabled: !element.disabled,
-      reached: top !== null && (element.contains(top) || top.contains(element)),
+      reached: i === 0 && isReached(),
     };
   });
 }`;

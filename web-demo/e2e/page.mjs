@@ -30,7 +30,9 @@ after(async () => {
 /** Starts the browser in light or dark colours, with or without WebGL, unless it runs so. */
 async function started(colorScheme, webgl) {
   const wanted = `${colorScheme} ${webgl}`;
-  if (session && kind === wanted) return;
+  // A page that crashed ends its session.
+  const isAlive = session && kind === wanted && (await session.title().then(() => true, () => false));
+  if (isAlive) return;
   await session?.close();
   session = await launch({}, { downloads, dark: colorScheme === "dark", webgl });
   await session.ask("POST", "/timeouts", { script: 100_000 });

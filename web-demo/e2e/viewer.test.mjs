@@ -159,3 +159,17 @@ test("without WebGL, the page says why there is no picture, and tables still wor
   assert.equal(await page.locator("#picture").count(), 0);
   await shot(page, "no-webgl");
 });
+
+test("every sample opens, and names its source", async () => {
+  const { page, errors } = await visit();
+  const samples = await page.evaluate(async () => (await fetch("arrays.json")).json());
+  assert.ok(samples.length >= 8);
+  for (const { title, url, attribution } of samples) {
+    await page.click(["#catalog button", title]);
+    await page.waitForFunction((url) => document.querySelector(`[data-url="${url}"]`).ariaCurrent === "true", url);
+    await settled(page);
+    assert.ok(await page.locator("#message").isHidden(), `${title}: ${await page.textContent("#message")}`);
+    assert.equal(await page.textContent("#attribution"), attribution);
+    assert.deepEqual(await errors(), [], title);
+  }
+});

@@ -85,7 +85,12 @@ fn arrays(steps: &mut Steps, options: &[&str]) -> Outcome {
     steps.next("import the sample arrays");
     make("land", land)?;
     make("elevation", elevation)?;
-    make("earthquakes", earthquakes)
+    make("earthquakes", earthquakes)?;
+    make("climate", |into| import("climate.nc", &into.join("climate")))?;
+    make("hubble", hubble)?;
+    make("fault", |into| import("jacksboro_fault.tif", &into.join("fault")))?;
+    make("lidar", |into| import("autzen.laz", &into.join("lidar")))?;
+    make("cells", |into| import("pbmc68k.h5ad", &into.join("cells")))
 }
 
 /// Builds the npm package and the viewer, and puts them into the site.
@@ -106,7 +111,22 @@ const ARRAYS: &str = r#"[
    "attribution": "USGS elevation data (public domain), as packaged by matplotlib"},
   {"title": "A week of earthquakes", "url": "data/earthquakes/earthquakes", "attribute": "depth", "map": "viridis",
    "about": "Sparse, 1707 points in eight fragments: move through the days",
-   "attribution": "USGS feed, 31 January to 7 February 2018 (public domain), as packaged by vega-datasets. Land: NOAA GLOBE"}
+   "attribution": "USGS feed, 31 January to 7 February 2018 (public domain), as packaged by vega-datasets. Land: NOAA GLOBE"},
+  {"title": "A century of climate", "url": "data/climate/climate",
+   "about": "Air temperature of North America, 1860 to 2099: move through the years",
+   "attribution": "UK Met Office, scenario A1B, as packaged by iris-sample-data (Open Government Licence)"},
+  {"title": "Hubble deep field", "url": "data/hubble/hubble",
+   "about": "Galaxies in three channels and three sizes",
+   "attribution": "NASA, ESA (public domain), as packaged by scikit-image"},
+  {"title": "Elevation on the map", "url": "data/fault/fault", "map": "terrain",
+   "about": "The Jacksboro fault as a raster with a CRS, from a GeoTIFF",
+   "attribution": "USGS elevation data (public domain), as packaged by matplotlib"},
+  {"title": "Laser scan", "url": "data/lidar/lidar", "attribute": "Intensity", "map": "viridis",
+   "about": "Sparse, 13,750 points near Autzen Stadium, Oregon, from a LAZ file",
+   "attribution": "Every eighth point of the test file autzen_trim.laz of laspy (BSD-2-Clause)"},
+  {"title": "Blood cells by gene", "url": "data/cells/cells",
+   "about": "SOMA experiment, 700 cells by 765 genes: colour the map by a gene",
+   "attribution": "PBMC 68k (reduced) by 10x Genomics, as packaged by scanpy (BSD-3-Clause)"}
 ]
 "#;
 
@@ -128,6 +148,16 @@ fn make(name: &str, fill: fn(&Path) -> Outcome) -> Outcome {
         hyperslab(&["index", &text(&array.map_err(|e| e.to_string())?.path())])?;
     }
     std::fs::rename(&half, &done).map_err(|e| format!("{}: {e}", done.display()))
+}
+
+fn import(file: &str, array: &Path) -> Outcome {
+    hyperslab(&["import", &data(file), &text(array)])
+}
+
+fn hubble(into: &Path) -> Outcome {
+    let image = into.join("hubble");
+    import("hubble.ome.tif", &image)?;
+    hyperslab(&["overviews", &text(&image), "--factors", "2", "--factors", "4"])
 }
 
 fn land(into: &Path) -> Outcome {
