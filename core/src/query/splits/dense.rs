@@ -46,8 +46,11 @@ pub(crate) fn cut_dense(query: &DenseQuery, target_bytes: u64) -> Result<Vec<Pie
     Ok(out)
 }
 
+/// The cells before and after a cut, as ranges of each dimension.
+type Halves = (Vec<Vec<Span>>, Vec<Vec<Span>>);
+
 /// Cuts the slowest dimension that has several tiles, so that a `share` of the cells is before the cut.
-fn cut(node: &[Vec<Span>], share: (u64, u64), grid: &Grid, order: Order) -> Option<(Vec<Vec<Span>>, Vec<Vec<Span>>)> {
+fn cut(node: &[Vec<Span>], share: (u64, u64), grid: &Grid, order: Order) -> Option<Halves> {
     order.slow_to_fast(node.len()).find_map(|d| {
         let spans = node.get(d)?;
         let at = edge(spans, grid.axes.get(d)?.extent, share)?;
