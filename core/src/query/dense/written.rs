@@ -218,10 +218,10 @@ mod tests {
         let boxes = (0..20_000).map(|i| square(i * 7_919 % 10_007 * 1000, i * 104_729 % 9_973 * 1000, 10));
         let boxes: Vec<CellBox> = boxes.collect();
         let found = separate(boxes.clone());
-        assert!(found.len() <= BOXES_MAX);
+        assert!((1000..=BOXES_MAX).contains(&found.len()), "{}", found.len());
         for cells in &boxes {
-            let holds = found.iter().filter(|outer| region::covers(outer, cells)).count();
-            assert!(holds <= 1);
+            let parts = found.iter().filter_map(|outer| region::intersect(outer, cells));
+            assert_eq!(parts.map(volume).sum::<f64>(), 100.0, "{cells:?}");
         }
     }
 }
