@@ -45,9 +45,21 @@ pub const WHOLE_FILE_BYTES_MAX: u64 = 256 << 20;
 pub const LISTING_BYTES_MAX: u64 = 64 << 20;
 /// Size of a manifest, in bytes.
 pub const MANIFEST_BYTES_MAX: u64 = 32 << 20;
-/// Size of a snapshot token or a split before compression, in bytes.
-pub const MESSAGE_BYTES_MAX: u64 = 2 << 30;
+/// Size of a snapshot token before compression, in bytes.
+pub const TOKEN_BYTES_MAX: u64 = 2 << 30;
+/// Size of a split before compression, in bytes. Decoded, it takes up to 16 times as much memory.
+pub const SPLIT_BYTES_MAX: u64 = 16 << 20;
+/// The most bytes that a byte of a snapshot token or split may stand for, apart from [`MESSAGE_BYTES_FREE`].
+pub const MESSAGE_EXPANSION_MAX: u64 = 64;
+/// Size before compression that a snapshot token or split of any size may have, in bytes.
+pub const MESSAGE_BYTES_FREE: u64 = 1 << 20;
 /// Default size of the indexes in a snapshot token, in bytes as stored.
 pub const SNAPSHOT_INDEX_BYTES: u64 = 4 << 20;
-/// The most splits of a query, and the most tiles that a plan of splits looks at.
+/// The most splits of a query.
 pub const SPLITS_MAX: usize = 1 << 20;
+/// The most tiles of a sparse query that is divided into splits.
+pub const SPLIT_TILES_MAX: usize = 1 << 22;
+/// The most ranges of all splits of a query. A range takes about 64 bytes.
+pub const SPLIT_RANGES_MAX: usize = 1 << 23;
+/// The most tests of a tile of a dense query against the statistics of a fragment. If there are more, no tile is left out.
+pub const SPLIT_TESTS_MAX: u64 = 1 << 26;

@@ -239,14 +239,12 @@ impl Index {
         Some((start, starts.get(next).copied().or(self.end)))
     }
 
-    /// The bytes of a section, if they are in memory.
+    /// The bytes of a section, if they are in memory. Those of a section with an unknown end are not: pieces may end
+    /// inside it.
     pub(crate) fn at_hand(&self, missing: &Missing) -> Option<Bytes> {
         self.pieces.iter().find_map(|(from, bytes)| {
             let start = usize::try_from(missing.start.checked_sub(*from)?).ok()?;
-            let end = match missing.end {
-                Some(end) => usize::try_from(end.checked_sub(*from)?).ok()?,
-                None => bytes.len(),
-            };
+            let end = usize::try_from(missing.end?.checked_sub(*from)?).ok()?;
             (start <= end && end <= bytes.len()).then(|| bytes.slice(start..end))
         })
     }

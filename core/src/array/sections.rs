@@ -104,7 +104,10 @@ fn store(fragment: &Fragment, m: &Missing, bytes: &[u8], key: Option<&Key>) -> R
 }
 
 /// Sets unknown ends of sections to the size of the file.
-async fn close_ends(context: &Context, fragment: &Fragment, missing: &mut [Missing]) -> Result<()> {
+///
+/// # Errors
+/// The metadata file cannot be found.
+pub(crate) async fn close_ends(context: &Context, fragment: &Fragment, missing: &mut [Missing]) -> Result<()> {
     if missing.iter().any(|m| m.end.is_none()) {
         let size = context.vfs.size(&fragment.metadata_path()).await?;
         for m in missing {

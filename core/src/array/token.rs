@@ -17,7 +17,7 @@ use super::open::decode_fragments;
 use super::open_mode::OpenMode;
 use super::raw_metadata::{RawMetadata, metadata_path};
 use super::schemas::{Schemas, load_schema, schema_path};
-use super::sections::read_sections;
+use super::sections::{close_ends, read_sections};
 use super::snapshot::{Array, Snapshot};
 use super::window::{OpenOptions, Window};
 use crate::context::Context;
@@ -53,9 +53,10 @@ impl Array {
     /// This snapshot as a token: bytes from which any process that reaches the same files opens it without listing
     /// folders or reading metadata. See [`Array::from_snapshot`].
     ///
-    /// Without indexes, a token has less than 1 KiB per fragment, usually about 100 bytes. It holds no cells and no
-    /// keys, and what is encrypted in the array stays encrypted. Taking it reads the schemas, and the indexes that are
-    /// not in memory.
+    /// Without indexes, a token usually has about 100 bytes per fragment; more if the array has many fields, and the whole
+    /// metadata of fragments of format versions 1 and 2. It holds no cells and no keys, and what is encrypted in the array
+    /// stays encrypted. Taking it reads the schemas, the metadata of such old fragments, enumerations, array metadata, and
+    /// the indexes that are not in memory.
     ///
     /// # Errors
     /// [`Error::Unsupported`] if the token would exceed 2 GiB before compression. [`Error::Io`] and
@@ -80,7 +81,7 @@ impl Array {
 
     /// Opens the snapshot that [`Array::snapshot`] returned, without a request. Reads then request tiles, and the parts
     /// of indexes that did not fit into the token. `path` is the array in the store of `context`; `key` is the key of
-    /// an encrypted array.
+    /// an encrypted array. The names of the two arrays' folders must agree, if both are known.
     ///
     /// If a fragment of the snapshot has been vacuumed since, reading its cells fails with an error that names it.
     ///
@@ -177,7 +178,8 @@ impl Array {
         Ok(files)
     }
 
-    /// Adds the files of enumerations and array metadata that fit.
+    /// Adds the files of enumerations and array metadata, in this order, until one does not fit. Readers read the others,
+    /// and miss those that were vacuumed since the array was opened.
     async fn add_small_files(&self, budget: &mut Budget, files: &mut Vec<(String, Bytes)>) -> Result<()> {
         if budget.0 == 0 {
             return Ok(());
@@ -185,8 +187,17 @@ impl Array {
         let enumerations = self.schema().enumerations.iter();
         let names = enumerations.map(|e| join(ENUMERATIONS_DIR, &e.file));
         let names = names.chain(self.0.metadata_files.iter().cloned());
-        let small = self.read_named(names).await?.into_iter();
-        files.extend(small.filter(|(_, bytes)| budget.takes(bytes.len() as u64)));
+        let sized = |name: String| async move {
+            let size = present(self.context().vfs.size(&join(self.path(), &name)).await)?;
+            Ok::<_, Error>(size.map(|size| (name, size)))
+        };
+        let sized = side_by_side(names.map(sized)).await?.into_iter().flatten();
+        let fitting = sized.take_while(|(_, size)| budget.takes(*size));
+        let read = |(name, _): (String, u64)| async move {
+            let bytes = present(self.context().vfs.read_all(&join(self.path(), &name)).await)?;
+            Ok::<_, Error>(bytes.map(|bytes| (name, bytes)))
+        };
+        files.extend(side_by_side(fitting.map(read)).await?.into_iter().flatten());
         Ok(())
     }
 
@@ -209,8 +220,13 @@ impl Array {
         let mut chosen: Vec<(&Arc<Fragment>, Vec<Missing>)> =
             self.fragments().iter().map(|f| (f, Vec::new())).collect();
         for wanted in [bounds, offsets, statistics] {
-            for (fragment, sections) in &mut chosen {
-                let places = places(fragment, wanted);
+            if budget.0 == 0 {
+                break;
+            }
+            let mut found: Vec<Vec<Missing>> = chosen.iter().map(|(f, _)| places(f, wanted)).collect();
+            let open = chosen.iter().zip(&mut found);
+            side_by_side(open.map(|((f, _), places)| close_ends(self.context(), f, places))).await?;
+            for ((_, sections), places) in chosen.iter_mut().zip(found) {
                 sections.extend(places.into_iter().filter(|m| budget.takes(bytes_of(m))));
             }
         }
@@ -247,6 +263,14 @@ impl Array {
             }
         }
         Ok(found)
+    }
+}
+
+/// What a file that may have been vacuumed gave; `None` if it was.
+fn present<T>(found: Result<T>) -> Result<Option<T>> {
+    match found {
+        Err(Error::NotFound { .. }) => Ok(None),
+        found => found.map(Some),
     }
 }
 

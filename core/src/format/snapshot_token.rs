@@ -17,12 +17,15 @@ use bytes::Bytes;
 use super::cursor::{Decoded, Reader, Writer};
 use super::envelope::{self, Kind};
 use crate::error::Malformed;
+use crate::limits::TOKEN_BYTES_MAX;
 
 /// Snapshot tokens as messages.
 pub const KIND: Kind = Kind {
     magic: *b"HSLBSNAP",
     what: "snapshot token",
     version: 1,
+    bytes_max: TOKEN_BYTES_MAX,
+    smaller: "consolidate the array's fragments, or include fewer bytes of indexes",
 };
 
 /// The contents of a snapshot token. Paths of files, deletes and fragments are relative to the array.
@@ -71,11 +74,12 @@ pub enum TokenMetadata {
     Legacy(bool),
 }
 
-/// Smallest size of an item in the lists, in bytes.
+/// Smallest size of an item in the lists, in bytes. Names of fragments have at least the 32 digits of an id, so a list takes
+/// at most eight times as much memory as it has bytes.
 const FILE_BYTES_MIN: usize = 8;
 const NAME_BYTES_MIN: usize = 4;
 const DELETE_BYTES_MIN: usize = 12;
-const FRAGMENT_BYTES_MIN: usize = 6;
+const FRAGMENT_BYTES_MIN: usize = 6 + 32;
 const PIECE_BYTES_MIN: usize = 12;
 
 impl SnapshotToken {
@@ -111,12 +115,13 @@ impl SnapshotToken {
         envelope::seal(KIND, &w.into_bytes())
     }
 
-    /// Decodes a token. Does not check that its parts are consistent.
+    /// Decodes a token. Does not check that its parts are consistent. Files and pieces are copied, so that what is kept of
+    /// a token does not keep all of it in memory.
     ///
     /// # Errors
     /// The token is damaged, truncated or newer than this release, or is something else.
     pub fn decode(token: &[u8]) -> Decoded<Self> {
-        let body = Bytes::from(envelope::open(KIND, token)?);
+        let body = envelope::open(KIND, token)?;
         let r = &mut Reader::new(&body);
         let name = r.string32("name of the array")?.to_owned();
         let window = (r.u64("start of the window")?, r.u64("end of the window")?);
@@ -124,7 +129,7 @@ impl SnapshotToken {
         let oldest_schema = r.string32("name of the oldest schema")?.to_owned();
         let files = r.list32(FILE_BYTES_MIN, "files", |r| {
             let path = r.string32("path of a file")?.to_owned();
-            Ok((path, body.slice_ref(r.bytes32("bytes of a file")?)))
+            Ok((path, Bytes::copy_from_slice(r.bytes32("bytes of a file")?)))
         })?;
         let metadata = r.list32(NAME_BYTES_MIN, "metadata files", |r| {
             Ok(r.string32("path of a metadata file")?.to_owned())
@@ -135,7 +140,7 @@ impl SnapshotToken {
         let fragments = r.list32(FRAGMENT_BYTES_MIN, "fragments", |r| {
             Ok(TokenFragment {
                 path: r.string32("path of a fragment")?.to_owned(),
-                metadata: TokenMetadata::decode(r, &body)?,
+                metadata: TokenMetadata::decode(r)?,
             })
         })?;
         r.finish("snapshot token")?;
@@ -168,15 +173,15 @@ impl TokenMetadata {
         }
     }
 
-    fn decode(r: &mut Reader<'_>, body: &Bytes) -> Decoded<Self> {
+    fn decode(r: &mut Reader<'_>) -> Decoded<Self> {
         let at = r.offset();
         match r.u8("kind of a fragment's metadata")? {
             0 => Ok(Self::Footer {
-                footer: body.slice_ref(r.bytes32("footer of a fragment")?),
+                footer: Bytes::copy_from_slice(r.bytes32("footer of a fragment")?),
                 end: Some(r.u64("end of an index")?).filter(|end| *end != u64::MAX),
                 pieces: r.list32(PIECE_BYTES_MIN, "pieces of an index", |r| {
                     let offset = r.u64("offset of a piece")?;
-                    Ok((offset, body.slice_ref(r.bytes32("piece of an index")?)))
+                    Ok((offset, Bytes::copy_from_slice(r.bytes32("piece of an index")?)))
                 })?,
             }),
             1 => Ok(Self::Legacy(r.bool("dense flag of a fragment")?)),
@@ -203,7 +208,7 @@ mod tests {
             deletes: vec![("__commits/d.del".to_owned(), 7)],
             fragments: vec![
                 TokenFragment {
-                    path: "__fragments/f".to_owned(),
+                    path: "__fragments/__7_7_00112233445566778899aabbccddeeff_22".to_owned(),
                     metadata: TokenMetadata::Footer {
                         footer: Bytes::from_static(b"footer"),
                         end: Some(99),
@@ -211,7 +216,7 @@ mod tests {
                     },
                 },
                 TokenFragment {
-                    path: "g".to_owned(),
+                    path: "__00112233445566778899aabbccddeeff_7".to_owned(),
                     metadata: TokenMetadata::Legacy(true),
                 },
             ],
@@ -223,6 +228,32 @@ mod tests {
         assert_eq!(SnapshotToken::decode(&token().encode().unwrap()).unwrap(), token());
         let empty = SnapshotToken::default();
         assert_eq!(SnapshotToken::decode(&empty.encode().unwrap()).unwrap(), empty);
+    }
+
+    #[test]
+    fn a_part_of_a_token_does_not_keep_the_rest_in_memory() {
+        let found = SnapshotToken::decode(&token().encode().unwrap()).unwrap();
+        let file = &found.files[0].1;
+        let TokenMetadata::Footer { footer, pieces, .. } = &found.fragments[0].metadata else {
+            panic!("the first fragment has a footer")
+        };
+        assert!(file.is_unique() && footer.is_unique() && pieces[0].1.is_unique());
+    }
+
+    #[test]
+    fn short_fragments_are_not_counted() {
+        let mut forged = token();
+        forged.fragments = vec![
+            TokenFragment {
+                path: String::new(),
+                metadata: TokenMetadata::Legacy(true),
+            };
+            1000
+        ];
+        let error = SnapshotToken::decode(&forged.encode().unwrap())
+            .unwrap_err()
+            .to_string();
+        assert!(error.starts_with("fragments at byte"), "{error}");
     }
 
     #[test]

@@ -85,3 +85,22 @@ fn the_implied_index_of_a_single_tile_matches_its_files() {
         assert_eq!(short.index.validity_range(text, 0, bytes), Ok(stored));
     }
 }
+
+#[test]
+fn a_section_of_unknown_end_is_not_at_hand() {
+    let context = Context::memory();
+    let array = array(&context, 5);
+    let footer = &array.fragments()[0].index.footer;
+    let index = Index::new(Arc::clone(footer), None, vec![(10, Bytes::from_static(b"0123456789"))]);
+    let at_hand = |start, end| {
+        index.at_hand(&Missing {
+            section: Section::RTree,
+            start,
+            end,
+        })
+    };
+    assert_eq!(at_hand(12, Some(15)), Some(Bytes::from_static(b"234")));
+    assert_eq!(at_hand(12, Some(20)), Some(Bytes::from_static(b"23456789")));
+    assert_eq!(at_hand(20, None), None, "the piece ends where the section starts");
+    assert_eq!(at_hand(12, None), None, "the section may go on after the piece");
+}

@@ -10,8 +10,8 @@ use crate::query::splits::{Split, cut_dense, cut_sparse};
 
 impl Array {
     /// Divides a query into disjoint splits of about `target_bytes` bytes each, for threads or processes. Together they
-    /// have the cells of the query, in no particular order of splits; each split has its cells in the query's order. See
-    /// [`Array::part`].
+    /// have the cells of the query, in no particular order of splits; each split has its cells in the query's order. Cells
+    /// that the query's ranges select twice may be in two splits. See [`Array::part`].
     ///
     /// Splits are boxes of coordinates whose edges follow tiles. A split is larger than the target if it is a single
     /// tile, or if its tiles overlap so much that a cut would not reduce them. Tiles outside the region are left out,
@@ -43,7 +43,8 @@ impl Array {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the query does not fit the schema or `target_bytes` is 0.
-    /// [`Error::LimitExceeded`] for more than a million splits. [`Error::Corrupt`] and [`Error::Io`] name the file.
+    /// [`Error::LimitExceeded`] for more than a million splits, eight million ranges in all splits, or four million tiles of
+    /// a sparse array. [`Error::Corrupt`] and [`Error::Io`] name the file.
     pub async fn plan_splits(&self, query: &Query, target_bytes: u64) -> Result<Vec<Split>> {
         if target_bytes == 0 {
             return Err(Error::invalid("the size of a split is 0 bytes; give at least 1"));

@@ -1,13 +1,14 @@
 //! Cuts a dense query at the edges of its grid's tiles.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Piece, add, shares};
+use super::{Piece, Pieces, shares};
 use crate::error::Result;
 use crate::format::field::Field;
 use crate::format::fragment::footer::List;
 use crate::geometry::{Grid, Order, Span, TileBox};
-use crate::limits::SPLITS_MAX;
+use crate::limits::{SPLIT_TESTS_MAX, SPLITS_MAX};
 use crate::query::dense::DenseQuery;
 use crate::query::dense::boxes::DenseOrder;
 use crate::query::dense::pieces::{length, pieces};
@@ -25,7 +26,7 @@ pub(crate) fn cut_dense(query: &DenseQuery, target_bytes: u64) -> Result<Vec<Pie
         DenseOrder::Major(order) => order,
         DenseOrder::Global => query.grid.tile_order,
     };
-    let (mut out, mut rest) = (Vec::new(), vec![query.spans.clone()]);
+    let (mut out, mut rest) = (Pieces::default(), vec![query.spans.clone()]);
     while let Some(node) = rest.pop() {
         let bytes = weights.of(&node);
         if bytes == 0 {
@@ -33,17 +34,14 @@ pub(crate) fn cut_dense(query: &DenseQuery, target_bytes: u64) -> Result<Vec<Pie
         }
         match shares(bytes, target_bytes).and_then(|share| cut(&node, share, &query.grid, order)) {
             Some((before, after)) => rest.extend([after, before]),
-            None => add(
-                &mut out,
-                Piece {
-                    region: query.region(&node),
-                    fragments: None,
-                    bytes,
-                },
-            )?,
+            None => out.add(Piece {
+                region: query.region(&node),
+                fragments: None,
+                bytes,
+            })?,
         }
     }
-    Ok(out)
+    Ok(out.list)
 }
 
 /// The cells before and after a cut, as ranges of each dimension.
@@ -119,7 +117,7 @@ struct Weights {
     row_bytes: u64,
     extents: Vec<u64>,
     /// The tiles around the region, and whether each may have cells that satisfy the condition. `None` without a
-    /// condition, and for too many tiles.
+    /// condition, and for too many tiles or fragments.
     tiles: Option<(TileBox, Vec<bool>)>,
 }
 
@@ -132,7 +130,9 @@ impl Weights {
             .collect();
         let tested = query.condition.as_ref().and(bounds);
         let tiles = tested.map(|bounds| query.grid.tiles(&bounds));
-        let tiles = tiles.filter(|tiles| tiles.count().is_some_and(|n| n <= SPLITS_MAX as u64));
+        let layers = query.layers.len() as u64;
+        let few = |n: u64| n <= SPLITS_MAX as u64 && n.saturating_mul(layers) <= SPLIT_TESTS_MAX;
+        let tiles = tiles.filter(|tiles| tiles.count().is_some_and(few));
         Self {
             row_bytes: row_bytes(query),
             extents: query.grid.extents(),
@@ -148,37 +148,43 @@ impl Weights {
     fn of(&self, node: &[Vec<Span>]) -> u64 {
         let cells = match &self.tiles {
             None => node.iter().map(|spans| length(spans)).fold(1, u64::saturating_mul),
-            Some((tiles, kept)) => self.kept_cells(node, tiles, kept),
+            Some((tiles, kept)) => kept_cells(node, &self.extents, tiles, kept),
         };
         cells.saturating_mul(self.row_bytes)
     }
+}
 
-    fn kept_cells(&self, node: &[Vec<Span>], tiles: &TileBox, kept: &[bool]) -> u64 {
-        let along = node
-            .iter()
-            .zip(&self.extents)
-            .map(|(spans, extent)| pieces(spans, *extent));
-        let along: Vec<Vec<_>> = along.collect();
-        let combinations = along
-            .iter()
-            .fold(1_u64, |n, pieces| n.saturating_mul(pieces.len() as u64));
-        let (mut sum, mut tile) = (0_u64, vec![0; along.len()]);
-        for mut number in 0..combinations {
-            let mut cells = 1_u64;
-            for (pieces, tile) in along.iter().zip(&mut tile) {
-                let n = pieces.len() as u64;
-                let piece = &pieces[(number % n) as usize];
-                number /= n;
-                *tile = piece.tile;
-                cells = cells.saturating_mul(piece.len);
-            }
-            let number = tiles.index(&tile).and_then(|n| usize::try_from(n).ok());
-            if number.is_none_or(|n| kept.get(n) == Some(&true)) {
-                sum = sum.saturating_add(cells);
-            }
+/// The number of cells of a box in the tiles to keep. Each tile is looked at once, however many ranges it has cells of.
+fn kept_cells(node: &[Vec<Span>], extents: &[u64], tiles: &TileBox, kept: &[bool]) -> u64 {
+    let along: Vec<Vec<(u64, u64)>> = node.iter().zip(extents).map(|(s, e)| by_tile(s, *e)).collect();
+    let lengths = along.iter().map(|tiles| tiles.len() as u64);
+    let combinations = lengths.fold(1, u64::saturating_mul);
+    let (mut sum, mut tile) = (0_u64, vec![0; along.len()]);
+    for mut number in 0..combinations {
+        let mut cells = 1_u64;
+        for (list, tile) in along.iter().zip(&mut tile) {
+            let n = list.len() as u64;
+            let len;
+            (*tile, len) = list[(number % n) as usize];
+            number /= n;
+            cells = cells.saturating_mul(len);
         }
-        sum
+        let number = tiles.index(&tile).and_then(|n| usize::try_from(n).ok());
+        if number.is_none_or(|n| kept.get(n) == Some(&true)) {
+            sum = sum.saturating_add(cells);
+        }
     }
+    sum
+}
+
+/// The tiles that ranges have cells of, with the number of cells in each.
+fn by_tile(spans: &[Span], extent: u64) -> Vec<(u64, u64)> {
+    let mut cells = BTreeMap::<u64, u64>::new();
+    for piece in pieces(spans, extent) {
+        let sum = cells.entry(piece.tile).or_default();
+        *sum = sum.saturating_add(piece.len);
+    }
+    cells.into_iter().collect()
 }
 
 /// Size of a decoded cell in bytes; for variable-length values, the stored size.
@@ -217,6 +223,23 @@ mod tests {
         assert_eq!(at(&[(3, 4), (18, 19)], (1, 2)), Some(2));
         assert_eq!(at(&[(0, 9), (0, 9)], (1, 2)), None, "the same tile twice");
         assert_eq!(edge(&spans(&[(0, u64::MAX)]), 1 << 63, (1, 2)), Some(1 << 63));
+    }
+
+    #[test]
+    fn ranges_in_a_tile_are_counted_together() {
+        assert_eq!(
+            by_tile(&spans(&[(8, 21), (3, 3), (0, 1)]), 10),
+            [(0, 5), (1, 10), (2, 2)]
+        );
+        // As pieces they would make 10^18 combinations.
+        let many = vec![Span { first: 3, last: 4 }; 1_000_000];
+        let node = [many.clone(), many.clone(), many];
+        let tiles = TileBox {
+            spans: vec![Span { first: 0, last: 1 }; 3],
+            order: Order::Row,
+        };
+        let kept = |n| kept_cells(&node, &[10; 3], &tiles, &[n; 8]);
+        assert_eq!((kept(true), kept(false)), (8_000_000_000_000_000_000, 0));
     }
 
     #[test]

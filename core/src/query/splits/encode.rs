@@ -16,7 +16,7 @@ use crate::error::{Error, Malformed, MalformedKind, Result};
 use crate::format::cursor::{Decoded, Reader, Writer};
 use crate::format::envelope::{self, Kind};
 use crate::format::schema::Layout;
-use crate::limits::CONDITION_DEPTH_MAX;
+use crate::limits::{CONDITION_DEPTH_MAX, SPLIT_BYTES_MAX};
 use crate::query::{CompareOp, Condition, Query, Region};
 use crate::scalar::{Scalar, ScalarRange};
 
@@ -24,6 +24,8 @@ const KIND: Kind = Kind {
     magic: *b"HSLBPART",
     what: "split",
     version: 1,
+    bytes_max: SPLIT_BYTES_MAX,
+    smaller: "select fewer ranges, or compare with fewer values",
 };
 
 /// In the order of their numbers.
@@ -61,7 +63,7 @@ impl Split {
     /// The split as bytes, for another process.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if its condition is nested more than 64 levels deep.
+    /// [`Error::Unsupported`] if its condition is nested more than 64 levels deep, or if it has more than 16 MiB.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let mut w = Writer::new();
         w.put(&self.fingerprint).u64(self.bytes);
@@ -102,7 +104,7 @@ fn decode(bytes: &[u8]) -> Decoded<Split> {
     let fragments = if r.bool("fragments of a split")? {
         None
     } else {
-        Some(r.list32(4, "fragments of a split", |r| r.u32("fragment of a split"))?)
+        Some(read_fragments(r)?)
     };
     let query = read_query(r)?;
     r.finish("split")?;
@@ -112,6 +114,18 @@ fn decode(bytes: &[u8]) -> Decoded<Split> {
         query,
         bytes,
     })
+}
+
+/// Indices of fragments. A fragment that is there twice would give its cells twice, and a newer one before an older one
+/// would lose.
+fn read_fragments(r: &mut Reader<'_>) -> Decoded<Vec<u32>> {
+    const WHAT: &str = "fragments of a split";
+    let at = r.offset();
+    let fragments = r.list32(4, WHAT, |r| r.u32(WHAT))?;
+    if fragments.is_sorted_by(|a, b| a < b) {
+        return Ok(fragments);
+    }
+    Err(Malformed::new(WHAT, at, "they are not in ascending order"))
 }
 
 fn write_query(w: &mut Writer, query: &Query) -> Decoded<()> {
@@ -280,7 +294,7 @@ mod tests {
         let condition = "(a > 3 or not s like 'x%') and n is not null and f in (1.5, nan) and a != -7";
         Split {
             fingerprint: [7; 16],
-            fragments: Some(vec![3, 1]),
+            fragments: Some(vec![1, 3]),
             query: Query {
                 fields: Some(vec!["a".to_owned(), String::new()]),
                 region: Region(vec![
@@ -307,6 +321,31 @@ mod tests {
         // NaN differs from itself.
         let found = Split::from_bytes(&split().to_bytes().unwrap()).unwrap();
         assert_eq!(format!("{found:?}"), format!("{:?}", split()));
+    }
+
+    #[test]
+    fn fragments_are_in_order_and_once() {
+        for fragments in [vec![0, 0], vec![1, 0], vec![0, 2, 1]] {
+            let forged = Split {
+                fragments: Some(fragments),
+                ..split()
+            };
+            let error = Split::from_bytes(&forged.to_bytes().unwrap()).unwrap_err().to_string();
+            assert!(error.contains("ascending"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_split_of_too_many_values_is_refused() {
+        let mut large = split();
+        large.query.condition = Some(Condition::In {
+            field: "a".to_owned(),
+            values: vec![Scalar::I64(1); 2 << 20],
+            negated: false,
+        });
+        let error = large.to_bytes().unwrap_err();
+        assert!(matches!(error, Error::Unsupported(_)), "{error}");
+        assert!(error.to_string().contains("fewer values"), "{error}");
     }
 
     #[test]

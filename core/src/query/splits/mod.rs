@@ -23,7 +23,7 @@ pub(crate) use self::dense::cut_dense;
 pub(crate) use self::sparse::cut_sparse;
 use crate::array::{Array, Fragment};
 use crate::error::{Error, Result};
-use crate::limits::SPLITS_MAX;
+use crate::limits::{SPLIT_RANGES_MAX, SPLITS_MAX};
 use crate::query::{Query, Region};
 
 /// A piece of a query, made by [`Array::plan_splits`]. With the snapshot of the array, it is all that a process needs to
@@ -135,18 +135,62 @@ fn shares(bytes: u64, target_bytes: u64) -> Option<(u64, u64)> {
     (parts > 1).then_some((parts / 2, parts))
 }
 
-/// Adds a piece.
-///
-/// # Errors
-/// [`Error::LimitExceeded`] for too many.
-fn add(pieces: &mut Vec<Piece>, piece: Piece) -> Result<()> {
-    if pieces.len() >= SPLITS_MAX {
-        return Err(Error::LimitExceeded {
-            what: "splits of a query (choose larger splits, or select fewer cells)".into(),
-            found: pieces.len() as u64 + 1,
-            limit: SPLITS_MAX as u64,
-        });
+/// The pieces of a query.
+#[derive(Default)]
+struct Pieces {
+    list: Vec<Piece>,
+    /// Number of ranges of all regions.
+    ranges: usize,
+}
+
+impl Pieces {
+    /// Adds a piece.
+    ///
+    /// # Errors
+    /// [`Error::LimitExceeded`] for too many pieces or ranges.
+    fn add(&mut self, piece: Piece) -> Result<()> {
+        self.ranges += piece.region.0.iter().map(Vec::len).sum::<usize>();
+        let (pieces, larger) = (self.list.len() + 1, "choose larger splits");
+        check_limit(&format!("splits of a query ({larger})"), pieces, SPLITS_MAX)?;
+        let what = format!("ranges of all splits of a query ({larger}, or select fewer ranges)");
+        check_limit(&what, self.ranges, SPLIT_RANGES_MAX)?;
+        self.list.push(piece);
+        Ok(())
     }
-    pieces.push(piece);
-    Ok(())
+}
+
+fn check_limit(what: &str, found: usize, limit: usize) -> Result<()> {
+    if found <= limit {
+        return Ok(());
+    }
+    Err(Error::LimitExceeded {
+        what: what.to_owned(),
+        found: found as u64,
+        limit: limit as u64,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scalar::ScalarRange;
+
+    #[test]
+    fn ranges_of_all_pieces_are_limited() {
+        let piece = || Piece {
+            region: Region(vec![vec![ScalarRange::new(0, 1); 1 << 10]]),
+            fragments: None,
+            bytes: 1,
+        };
+        let mut pieces = Pieces {
+            list: Vec::new(),
+            ranges: SPLIT_RANGES_MAX - (1 << 10),
+        };
+        pieces.add(piece()).unwrap();
+        let error = pieces.add(piece()).unwrap_err().to_string();
+        assert!(
+            error.contains("choose larger splits, or select fewer ranges"),
+            "{error}"
+        );
+    }
 }

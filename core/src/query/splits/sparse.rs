@@ -4,14 +4,15 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::dense::stored_var_bytes;
-use super::{Piece, add, shares};
+use super::{Piece, Pieces, shares};
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::format::field::Field;
 use crate::format::fragment::rtree::{Bounds, Level};
 use crate::key;
-use crate::limits::SPLITS_MAX;
+use crate::limits::SPLIT_TILES_MAX;
 use crate::query::merge::SparseQuery;
+use crate::query::merge::layer::SparseLayer;
 use crate::query::{Query, Region};
 use crate::scalar::{Scalar, ScalarRange};
 use crate::sort::{sort_by, sort_by_number};
@@ -78,8 +79,9 @@ pub(crate) fn cut_sparse(
     let cutter = Cutter {
         query: resolved,
         cuttable: cuttable(resolved),
+        fragments: fragments(array, resolved),
     };
-    let (mut out, mut rest) = (Vec::new(), vec![cutter.root()?]);
+    let (mut out, mut rest) = (Pieces::default(), vec![cutter.root()?]);
     while let Some(node) = rest.pop() {
         let bytes = bytes_of(&node.units);
         if node.units.is_empty() {
@@ -92,32 +94,22 @@ pub(crate) fn cut_sparse(
                 .or_else(|| cutter.cut_by_fragments(&node, share))
         }) {
             Some((before, after)) => rest.extend([after, before]),
-            None => add(
-                &mut out,
-                Piece {
-                    region: cutter.region(query, &node),
-                    fragments: Some(fragments(array, resolved, &node.units)),
-                    bytes,
-                },
-            )?,
+            None => out.add(Piece {
+                region: cutter.region(query, &node),
+                fragments: Some(cutter.fragments(&node.units)),
+                bytes,
+            })?,
         }
     }
-    Ok(out)
+    Ok(out.list)
 }
 
-/// The indices of the fragments of these tiles among those of the array.
-fn fragments(array: &Array, query: &SparseQuery, units: &[Unit]) -> Vec<u32> {
-    let mut layers: Vec<u32> = units.iter().map(|u| u.layer).collect();
-    layers.dedup();
-    sort_by_number(&mut layers, |l| u64::from(*l));
-    layers.dedup();
-    let layers = layers.iter().filter_map(|l| query.layers.get(*l as usize));
+/// The index of each layer's fragment among those of the array.
+fn fragments(array: &Array, query: &SparseQuery) -> Vec<Option<u32>> {
     let mut own = (0_u32..).zip(array.fragments());
     // Layers are in the order of the fragments.
-    layers
-        .filter_map(|l| own.find(|(_, f)| Arc::ptr_eq(f, &l.fragment)))
-        .map(|(n, _)| n)
-        .collect()
+    let number = |l: &SparseLayer| own.find(|(_, f)| Arc::ptr_eq(f, &l.fragment)).map(|(n, _)| n);
+    query.layers.iter().map(number).collect()
 }
 
 fn bytes_of(units: &[Unit]) -> u64 {
@@ -141,17 +133,29 @@ fn cuttable(query: &SparseQuery) -> Vec<bool> {
 struct Cutter<'a> {
     query: &'a SparseQuery,
     cuttable: Vec<bool>,
+    /// The index of each layer's fragment.
+    fragments: Vec<Option<u32>>,
 }
 
 impl Cutter<'_> {
+    /// The indices of the fragments of these tiles, ascending.
+    fn fragments(&self, units: &[Unit]) -> Vec<u32> {
+        let mut layers: Vec<u32> = units.iter().map(|u| u.layer).collect();
+        layers.dedup();
+        sort_by_number(&mut layers, |l| u64::from(*l));
+        layers.dedup();
+        let fragment = |l: &u32| self.fragments.get(*l as usize).copied().flatten();
+        layers.iter().filter_map(fragment).collect()
+    }
+
     /// The whole query.
     fn root(&self) -> Result<Node> {
         let candidates = self.query.candidates()?;
-        if candidates.len() > SPLITS_MAX << 2 {
+        if candidates.len() > SPLIT_TILES_MAX {
             return Err(Error::LimitExceeded {
-                what: "tiles of a plan of splits (select fewer cells)".into(),
+                what: "tiles of a plan of splits (plan one range of the first dimension after the other)".into(),
                 found: candidates.len() as u64,
-                limit: (SPLITS_MAX << 2) as u64,
+                limit: SPLIT_TILES_MAX as u64,
             });
         }
         let row_bytes: Vec<u64> = (0..self.query.layers.len()).map(|l| self.row_bytes(l)).collect();
