@@ -1,6 +1,6 @@
 // The browser's history: what was open before is an entry of its own, so that Back and Forward return to it.
 import { effect } from "@preact/signals";
-import { pushLink, readLink, writeLink, type Link } from "./link";
+import { isEmbedded, pushLink, readLink, writeLink, type Link } from "./link";
 import { addressOf, type Place } from "./opened";
 import { failure, follow, show, shown } from "./session";
 
@@ -35,7 +35,10 @@ export function keepHistory(): void {
     if (entry) void show(entry.place, entry.link);
     else if (isLost()) failure.value = "A reload of this page forgot the folder that was open here. Open it again, or go on to another entry.";
   };
-  onhashchange = () => { if (typeof current() !== "number") void follow(); };
+  onhashchange = () => {
+    isEmbedded.value = "embed" in readLink();
+    if (typeof current() !== "number") void follow();
+  };
 }
 
 function pushEntry(key: string | number, time: Link): void {

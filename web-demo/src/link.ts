@@ -1,4 +1,5 @@
 // The hash of the page's URL: what is shown, when, and how. It may come from anyone.
+import { signal } from "@preact/signals";
 
 /** The parts of a link. Names are those of the controls; `url` and `at` say what is open. */
 export type Link = Readonly<Record<string, string>>;
@@ -27,6 +28,25 @@ export function rangeText([lo, hi]: readonly [number, number] | readonly [] = []
   return Number.isFinite(lo) && Number.isFinite(hi) ? `${lo},${hi}` : "";
 }
 
+/** The part of a link of a page that is embedded in another: only the picture and its legend are shown. */
+const EMBED = "embed";
+
+/** Whether the page is embedded in another. */
+export const isEmbedded = signal(EMBED in readLink());
+
+/** Changes when the link does. */
+export const written = signal(0);
+
+/** The hash of the page's link that shows the same in an embedded page. */
+export function embeddedHash(): string {
+  return `#${linkText({ ...readLink(), [EMBED]: "1" })}`;
+}
+
+/** The hash of an embedded page that shows the same in a whole one. */
+export function wholeHash(): string {
+  return `#${linkText({ ...readLink(), [EMBED]: "" })}`;
+}
+
 let timer: ReturnType<typeof setTimeout> | undefined;
 let waiting: (() => void) | undefined;
 const REST_MS = 250;
@@ -38,7 +58,8 @@ export function writeLink(link: Link): void {
     waiting = undefined;
     // The user may have gone back or forward meanwhile.
     if (readLink()["url"] !== from) return;
-    history.replaceState(history.state, "", `#${linkText(link)}`);
+    history.replaceState(history.state, "", `#${linkText(kept(link))}`);
+    written.value += 1;
   };
   clearTimeout(timer);
   waiting = write;
@@ -49,7 +70,13 @@ export function writeLink(link: Link): void {
 export function pushLink(link: Link, state: unknown = null): void {
   clearTimeout(timer);
   waiting?.();
-  history.pushState(state, "", `#${linkText(link)}`);
+  history.pushState(state, "", `#${linkText(kept(link))}`);
+  written.value += 1;
+}
+
+/** An embedded page stays one. */
+function kept(link: Link): Link {
+  return isEmbedded.peek() ? { ...link, [EMBED]: "1" } : link;
 }
 
 /** The hash of a link, without `#`. */

@@ -4,6 +4,7 @@ import { addressOf, arrayOf } from "../opened";
 import { catalog, failure, messageOf, show, showListed, shown } from "../session";
 import { Facts } from "./Facts";
 import { OpenForm } from "./OpenForm";
+import { Share } from "./Share";
 import { TimeSlider } from "./TimeSlider";
 
 export function Panel() {
@@ -29,6 +30,7 @@ export function Panel() {
         <section id="controls" aria-label="Controls">
           <now.kind.Controls key={now.kind.name} model={now.model} />
           <TimeSlider />
+          <Share model={now.model} />
         </section>
       ) : null}
       {now && arrayOf(now.model.opened) ? <Facts opened={now.model.opened} /> : null}

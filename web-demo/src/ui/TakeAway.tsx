@@ -1,9 +1,9 @@
-// What a user takes away: the lines of code that read the same cells, and a link to what is shown.
+// What a user takes away: files with the cells, and the lines of code that read them.
 import { useSignal } from "@preact/signals";
 import { save } from "../save";
 import { messageOf } from "../session";
 import type { File, Line } from "../takeaway";
-import { CopyButton } from "./CopyButton";
+import { Code } from "./Code";
 
 interface Props {
   /** Makes the lines when the list is opened. */
@@ -23,18 +23,12 @@ export function TakeAway({ lines, files }: Props) {
     }
   };
   const open = useSignal(false);
-  const all = open.value ? [...lines(), { name: "Link", code: location.href }] : [];
   return (
     <details id="take-away" open={open.value} onToggle={(event) => { open.value = event.currentTarget.open; }}>
       <summary>Code for these cells</summary>
       {open.value && files ? <div class="row">{files().map((file) => <button key={file.name} type="button" class="plain" title={file.name} onClick={() => void take(file)}>Save {file.label}</button>)}</div> : null}
       {problem.value === undefined ? null : <p role="alert">{problem.value}</p>}
-      {all.map(({ name, code }) => (
-        <div key={name} class="code">
-          <div class="row"><span>{name}</span><CopyButton text={code} /></div>
-          <pre tabIndex={0}>{code}</pre>
-        </div>
-      ))}
+      {open.value ? lines().map(({ name, code }) => <Code key={name} name={name} code={code} />) : null}
     </details>
   );
 }
