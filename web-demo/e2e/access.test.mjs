@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { visit } from "./page.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const PAGES = { grid: "#url=data/elevation/elevation", points: "#url=data/earthquakes/earthquakes", message: "#url=nothing" };
+const PAGES = { grid: "#url=data/elevation/elevation&box=10,10,90,60", points: "#url=data/earthquakes/earthquakes", message: "#url=nothing" };
 
 for (const colorScheme of ["light", "dark"]) {
   for (const width of [1280, 390]) {
@@ -15,6 +15,7 @@ for (const colorScheme of ["light", "dark"]) {
         const { page } = await visit(hash, { colorScheme, viewport: { width, height: 800 } });
         if (name === "grid") await page.click("#take-away summary");
         if (name !== "message") await page.click("#share summary");
+        if (name !== "message") await page.check("#show-writes");
         await page.click("#traffic");
         const { violations } = await page.evaluate(`() => { ${axe}; return axe.run(); }`);
         const found = violations.flatMap(({ id, nodes }) => nodes.map(({ target, any }) => `${name}: ${id}: ${target}: ${any.map(({ message }) => message)}`));

@@ -90,6 +90,21 @@ test("playing stops when its button or another array is clicked", async () => {
   assert.deepEqual(await errors(), []);
 });
 
+test("with reduced motion, the button steps from write to write", async () => {
+  const { page, errors } = await visit("#url=data/earthquakes/earthquakes");
+  await page.evaluate(() => { globalThis.matchMedia = (query) => ({ matches: query === "(prefers-reduced-motion: reduce)" }); });
+  await page.locator("#moment").fill("3");
+  await settled(page);
+  assert.equal(await page.getAttribute("#play", "aria-label"), "Show the next write");
+  for (const moment of ["4", "5"]) {
+    await page.click("#play");
+    await page.waitForFunction((moment) => document.getElementById("moment").value === moment, moment);
+    await settled(page);
+    assert.equal(await page.inputValue("#moment"), moment, "nothing plays by itself");
+  }
+  assert.deepEqual(await errors(), []);
+});
+
 test("a link never has a time that failed to open", async () => {
   const { page } = await visit("#url=data/earthquakes/earthquakes");
   const mend = fault(/earthquakes\//);

@@ -1,5 +1,6 @@
 // The browser's history: what was open before is an entry of its own, so that Back and Forward return to it.
 import { effect } from "@preact/signals";
+import { compared } from "./compare";
 import { isEmbedded, pushLink, readLink, writeLink, type Link } from "./link";
 import { addressOf, type Place } from "./opened";
 import { failure, follow, show, shown } from "./session";
@@ -19,7 +20,8 @@ export function keepHistory(): void {
     const model = shown.value?.model;
     if (!model) return;
     const { place, at } = model.opened;
-    const time: Link = at === undefined ? {} : { at: String(at) };
+    const times = Object.entries({ at, with: compared.value });
+    const time: Link = Object.fromEntries(times.flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])));
     const link: Link = { ...time, ...model.link() };
     const key = place.store ? keepLocal(place, link) : addressOf(place);
     const [isFirst, isOther] = [last === undefined, last !== key];

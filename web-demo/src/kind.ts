@@ -25,6 +25,8 @@ export interface Kind<M extends Model = Model> {
    * another time of the same place; it may come from anyone. `before` is the model at the other time.
    */
   model(opened: Opened, link: Readonly<Record<string, string>>, before: Model | undefined): M;
+  /** Whether it shows what changed between the shown moment and the one in `compare.ts`. */
+  readonly compares?: boolean;
   /** The controls in the side panel. */
   readonly Controls: ComponentType<{ model: M }>;
   /** The main area: fills its parent. */

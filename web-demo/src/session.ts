@@ -1,6 +1,7 @@
 // What the page shows: opens places, and travels in time.
 import { batch, computed, signal } from "@preact/signals";
 import type { Listed } from "./catalog";
+import { compared } from "./compare";
 import type { Kind, Model } from "./kind";
 import { kindOf } from "./kinds";
 import { readLink, timeOf, type Link } from "./link";
@@ -25,6 +26,9 @@ export const playing = signal(false);
 /** The number of the latest request to show something. Answers to older ones are dropped. */
 let latest = 0;
 const PLAY_MS = 700;
+/** How long a moment may take to be drawn before the next one is shown, and how often this is checked. */
+const DRAWN_MAX_MS = 20_000;
+const POLL_MS = 50;
 
 /** Opens a place and shows it, as a link says. */
 export async function show(place: Place, link: Link = {}): Promise<void> {
@@ -38,6 +42,7 @@ export async function show(place: Place, link: Link = {}): Promise<void> {
   batch(() => {
     moments.value = opened.times;
     moment.value = momentOf(at);
+    compared.value = opened.kind.compares ? timeOf({ at: link["with"] ?? "" }) : undefined;
     use(opened.kind, opened.opened, link, undefined);
   });
 }
@@ -69,14 +74,19 @@ export async function travelToLast(place: Place): Promise<void> {
   if (shown.peek()?.model.opened.place === place) await travel(Math.max(0, moments.peek().length - 1));
 }
 
-/** Shows one moment after the other, until the last or until `playing` is set to false. */
+/** Shows one moment after the other, each once the one before it is drawn, until the last or until `playing` is set to false. */
 export async function play(): Promise<void> {
   playing.value = true;
   for (let i = 0; i < moments.peek().length && playing.peek(); i++) {
     await travel(i);
-    await new Promise((done) => setTimeout(done, PLAY_MS));
+    await rest(PLAY_MS);
+    for (let waited = 0; busy.peek() > 0 && playing.peek() && waited < DRAWN_MAX_MS; waited += POLL_MS) await rest(POLL_MS);
   }
   playing.value = false;
+}
+
+async function rest(ms: number): Promise<void> {
+  await new Promise((done) => setTimeout(done, ms));
 }
 
 /** Runs a request of the user. Returns `undefined` if it failed or if another request came later. */

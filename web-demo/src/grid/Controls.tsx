@@ -5,7 +5,9 @@ import { COLORMAPS } from "../colors";
 import { gridFiles, gridLines, type File, type Line } from "../takeaway";
 import { TakeAway } from "../ui/TakeAway";
 import type { LabelledAxis } from "./axes";
+import { WritesToggle } from "../writes/Toggle";
 import { Histogram } from "../ui/Histogram";
+import { MeasureControls } from "./measure/Controls";
 import { PaintControls } from "./PaintControls";
 import type { GridModel } from "./model";
 
@@ -18,6 +20,8 @@ export function Controls({ model }: { model: GridModel }) {
       <ChannelControls model={model} />
       {model.blended.value.length > 0 ? null : <Colours model={model} />}
       <div id="axes">{loaded?.others.filter((axis) => axis !== loaded.channelAxis || model.blended.value.length === 0).map((axis) => <Slider key={axis.axis.dimension} model={model} axis={axis} />)}</div>
+      <MeasureControls model={model} />
+      <WritesToggle />
       <PaintControls model={model} />
       <TakeAway lines={() => linesOf(model)} files={() => filesOf(model)} />
     </>

@@ -7,6 +7,7 @@ import { Stage } from "./Stage";
 export const grid: Kind<GridModel> = {
   name: "grid",
   model: (opened, link, before) => new GridModel(opened, link, before instanceof GridModel ? before : undefined),
+  compares: true,
   Controls,
   Stage,
 };

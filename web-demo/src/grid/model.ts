@@ -12,6 +12,9 @@ import { labelled, type LabelledAxis } from "./axes";
 import { drawable } from "./accepts";
 import { channelLink, channelsOf, linkedChannels, type DrawnChannel } from "./channels";
 import { isColormap } from "../colors";
+import { compared } from "../compare";
+import { Comparison } from "./compare/state";
+import { Measure } from "./measure/state";
 import { lastOf, writeStroke, type Stroke } from "./paint";
 import { placeOf, type Placement } from "./place";
 import { PROFILE_MAX, readProfile, type Profile } from "./profile";
@@ -24,6 +27,8 @@ const writing = signal(0);
 /** A variable, with everything needed to draw it. */
 export interface Loaded {
   readonly variable: Variable;
+  /** What it was found in. */
+  readonly opened: Opened;
   /** Finest first. */
   readonly levels: readonly PyramidLevel[];
   /** In the order of the array's dimensions. */
@@ -61,7 +66,7 @@ export class GridModel implements Model {
   /** The values that most values of each drawn channel are between. */
   readonly channelRanges = signal<ReadonlyMap<string, readonly [number, number]>>(new Map());
   /** The channels that are drawn together. Empty if one variable is drawn in a colour map. */
-  readonly blended = computed(() => (this.isBlended.value ? this.channels.value.filter(({ isOn }) => isOn) : []));
+  readonly blended = computed(() => (this.isBlended.value && compared.value === undefined ? this.channels.value.filter(({ isOn }) => isOn) : []));
   /** A summary of the values in view. */
   readonly summary = signal<Summary | undefined>(undefined);
   readonly log = signal(false);
@@ -78,7 +83,11 @@ export class GridModel implements Model {
   /** The number of tiles that are being read. */
   readonly reading = signal(0);
   private readonly loading = signal(0);
-  readonly busy = computed(() => this.loading.value + this.reading.value + writing.value);
+  /** A box or a line that is measured. */
+  readonly measure: Measure;
+  /** What changed between the shown moment and another. */
+  readonly comparison: Comparison;
+  readonly busy = computed(() => this.loading.value + this.reading.value + Number(this.measure.progress.value !== undefined) + Number(this.comparison.isReading.value) + writing.value);
   readonly range = computed(() => this.chosenRange.value ?? this.seenRange.value);
   /** Whether nothing was loaded yet, also at another time: what the link says holds then. */
   private isNew = true;
@@ -106,6 +115,8 @@ export class GridModel implements Model {
       this.isNew = before.isNew;
       this.pointer.value = before.pointer.peek();
     }
+    this.measure = new Measure(this, start, before?.measure);
+    this.comparison = new Comparison(this);
     void this.load(before);
   }
 
@@ -204,11 +215,13 @@ export class GridModel implements Model {
     // A range that follows the values that were seen is also part of the picture.
     const range = this.chosenRange.value ? { range: rangeText(this.chosenRange.value) } : { seen: rangeText(this.seenRange.value) };
     const channels = this.isBlended.value && this.channels.value.length > 0 ? channelLink(this.channels.value, (channel) => this.channelRange(channel)) : {};
-    return { ...colours, ...channels, ...(this.blended.value.length > 0 ? {} : range), ...Object.fromEntries(positions), ...this.camera.link() };
+    return { ...colours, ...channels, ...(this.blended.value.length > 0 ? {} : range), ...Object.fromEntries(positions), ...this.measure.link(), ...this.camera.link() };
   }
 
   stop(): void {
     this.charting.abort();
+    this.measure.stop();
+    this.comparison.stop();
     this.abort.abort();
   }
 
@@ -279,7 +292,7 @@ async function loadVariable(variable: Variable, opened: Opened): Promise<Loaded>
   const channels = channelsOf(variable, opened.dataset.channels ?? [], opened.dataset.variables ?? [], channelAxis);
   // The samples of a pixel may follow each other along a drawn axis.
   const others = axes.filter(({ axis }) => axis.dimension !== x.axis.dimension && axis.dimension !== y?.axis.dimension);
-  return { variable, levels: found, axes, x, y, others, meaning, method, placement: placeOf(variable, x, y), channels, channelAxis };
+  return { variable, opened, levels: found, axes, x, y, others, meaning, method, placement: placeOf(variable, x, y), channels, channelAxis };
 }
 
 /** The levels of a variable: the levels of the opened group, or the overviews of its own array. */

@@ -2,14 +2,15 @@
 import { get, type AxisSelection } from "hyperslab";
 import type { LabelledAxis } from "./axes";
 import type { Loaded } from "./model";
+import { seriesOf, type Series } from "./series";
 
 /** Values along an axis. */
 export interface Profile {
   readonly axis: LabelledAxis;
   /** The place of the cell, such as "lat 15°, lon 180°". */
   readonly place: string;
-  /** Unpacked; NaN for no data. One for each position. */
-  readonly values: Float64Array;
+  /** A value for each position. */
+  readonly series: Series;
 }
 
 /** The longest axis along which values are read. */
@@ -27,10 +28,8 @@ export async function readProfile(loaded: Loaded, axis: LabelledAxis, cell: read
     return [one.axis.dimension, one === axis ? whole : one.coordinate(position)];
   });
   const { data, validity } = await get(array, Object.fromEntries(selected), { attrs: variable.attribute, signal });
-  const stored = data as ArrayLike<number | bigint>;
-  const values = Float64Array.from({ length: axis.length }, (_, i) => {
-    const value = stored[i];
-    return value === undefined || validity?.[i] === 0 || meaning.missing.includes(value) || (meaning.valid && (value < meaning.valid[0] || value > meaning.valid[1])) ? NaN : Number(value) * meaning.scale + meaning.offset;
-  });
-  return { axis, values, place: [...(y ? [`${y.axis.name} ${y.text(row)}`] : []), `${x.axis.name} ${x.text(column)}`].join(", ") };
+  const cells = data as ArrayLike<number | bigint>;
+  const stored = Array.from({ length: axis.length }, (_, i) => (validity?.[i] === 0 ? null : cells[i] ?? null));
+  const series = seriesOf(stored, { label: (i) => axis.text(i), coordinates: (i) => [axis.coordinate(i)], columns: [axis.axis.dimension], meaning, name: variable.name });
+  return { axis, series, place: [...(y ? [`${y.axis.name} ${y.text(row)}`] : []), `${x.axis.name} ${x.text(column)}`].join(", ") };
 }

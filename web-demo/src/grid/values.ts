@@ -37,17 +37,32 @@ export async function meaningOf(variable: Variable, array: TileArray): Promise<M
   return meanings.size > 0 ? { ...base, label: (value) => meanings.get(value) } : base;
 }
 
+/** Whether a stored value means "no data". */
+export function isNoData(value: number | bigint | null | undefined, { missing, valid }: Pick<Meaning, "missing" | "valid">): value is null | undefined {
+  return value === null || value === undefined || value !== value || missing.includes(value) || (valid !== undefined && (value < valid[0] || value > valid[1]));
+}
+
+/** The unpacked number of a stored value; NaN for no data. */
+export function numberOf(value: number | bigint | null | undefined, meaning: Pick<Meaning, "missing" | "valid" | "scale" | "offset">): number {
+  return isNoData(value, meaning) ? NaN : Number(value) * meaning.scale + meaning.offset;
+}
+
+/** Whether stored values are packed. */
+export function isPacked({ scale, offset }: Pick<Meaning, "scale" | "offset">): boolean {
+  return scale !== 1 || offset !== 0;
+}
+
 /** The text for a stored value: unpacked, with its label or unit. */
 export function valueText(value: number | bigint, { datatype, scale, offset, unit, label }: Meaning): string {
   const name = label?.(Number(value));
   if (name !== undefined) return name;
-  if (scale !== 1 || offset !== 0) return withUnit(text.number(Number(value) * scale + offset), unit);
+  if (isPacked({ scale, offset })) return withUnit(text.number(Number(value) * scale + offset), unit);
   return withUnit(text.value(value, datatype), unit);
 }
 
 /** The text for an unpacked number, such as an end of the legend. */
 export function numberText(value: number, { datatype, scale, offset, label }: Meaning): string {
-  if (scale !== 1 || offset !== 0) return text.number(value);
+  if (isPacked({ scale, offset })) return text.number(value);
   return label?.(value) ?? text.value(/^(u?int64|datetime|time)/.test(datatype) && Number.isInteger(value) ? BigInt(value) : value, datatype);
 }
 

@@ -4,6 +4,7 @@ import { COLORMAPS } from "../colors";
 import { FilterBox } from "../ui/FilterBox";
 import { pointsLines } from "../takeaway";
 import { TakeAway } from "../ui/TakeAway";
+import { WritesToggle } from "../writes/Toggle";
 import { isGeographic, type PointsModel } from "./model";
 
 export function Controls({ model }: { model: PointsModel }) {
@@ -13,6 +14,7 @@ export function Controls({ model }: { model: PointsModel }) {
       <Select id="colours" label="Colour map" options={Object.keys(COLORMAPS).map((value) => ({ value, text: value }))} value={model.colormap.value} onChange={(map) => { model.colormap.value = map; }} />
       {isGeographic(model) ? null : <label class="check"><input id="fill" type="checkbox" checked={model.aspect.value !== 1} onChange={(event) => model.fill(event.currentTarget.checked)} /> A scale for each axis</label>}
       <FilterBox key={model.opened.place.url} where={model.where.value} fields={model.columns.value} wrong={model.badCondition.value} onWhere={(where) => model.filter(where)} />
+      <WritesToggle />
       <TakeAway lines={() => pointsLines(model.query())} />
     </>
   );

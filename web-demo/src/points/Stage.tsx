@@ -1,8 +1,8 @@
 // The picture of points, with its legend and the point under the pointer.
 import type { Layer } from "@deck.gl/core";
-import type { Ranges, Value } from "hyperslab";
+import type { Extreme, FragmentInfo, Ranges, Value } from "hyperslab";
 import { QueryLayer } from "hyperslab/deck";
-import { useMemo } from "preact/hooks";
+import { useCallback, useMemo } from "preact/hooks";
 import { colorsOf } from "../colors";
 import { DeckCanvas } from "../ui/DeckCanvas";
 import { Legend } from "../ui/Legend";
@@ -10,6 +10,8 @@ import { Message } from "../ui/Message";
 import { Status } from "../ui/Status";
 import { Tip } from "../ui/Tip";
 import { ZoomButtons } from "../ui/ZoomButtons";
+import { RowChanges } from "../rows/Panel";
+import { WritesStrip } from "../writes/Strip";
 import { useBackdrop } from "./backdrop";
 import type { PointsModel } from "./model";
 
@@ -27,9 +29,23 @@ export function Stage({ model }: { model: PointsModel }) {
       <ZoomButtons camera={camera} />
       <Message text={undefined} hint={count.value.done && count.value.read === 0 && model.failure.value === undefined ? "There are no points in view." : undefined} id="bare" />
       <PointTip model={model} />
+      <Writes model={model} />
+      <RowChanges opened={model.opened} where={where.value} />
       <Bar model={model} />
     </>
   );
+}
+
+/** The writes of the array. */
+function Writes({ model: { array, camera, x, y, aspect, picked } }: { model: PointsModel }) {
+  const rectOf = useCallback(({ nonEmptyDomain }: FragmentInfo) => {
+    const range = (name: string) => (nonEmptyDomain?.[array.dims.findIndex((dim) => dim.name === name)] ?? [NaN, NaN]).map(Number) as [number, number];
+    const [[x0, x1], [y0, y1]] = [range(x), range(y)];
+    return [x0, x1, y0, y1].every(Number.isFinite) ? { x0, x1, y0: y0 * aspect.value, y1: y1 * aspect.value } : undefined;
+  }, [array, aspect.value]);
+  const point = picked.value;
+  const place = point && array.dims.map(({ name }) => point[name]);
+  return <WritesStrip array={array} camera={camera} rectOf={rectOf} under={place?.every((part) => part !== null && part !== undefined) ? place as Extreme[] : undefined} />;
 }
 
 function layerOf(model: PointsModel, ranges: Ranges): QueryLayer {

@@ -7,6 +7,7 @@ import { Stage } from "./Stage";
 export const points: Kind<PointsModel> = {
   name: "points",
   model: (opened, link, before) => new PointsModel(opened, link, before instanceof PointsModel ? before : undefined),
+  compares: true,
   Controls,
   Stage,
 };

@@ -1,6 +1,7 @@
 // Tables: arrays whose cells are rows. Sparse arrays with two dimensions of numbers are drawn as points instead.
 import type { Kind, Model } from "../kind";
 import { arrayOf, type Opened } from "../opened";
+import { RowChanges } from "../rows/Panel";
 import { tableOf } from "./accepts";
 import { TablePanel } from "./panel";
 import { TableState } from "./state";
@@ -31,7 +32,8 @@ export const table: Kind<TableModel> = {
     const { fields, rows } = model.state;
     return <p class="table-note">{rows.value ? `${rows.value.length.toLocaleString("en")} rows, ${fields.value.length} columns. ` : ""}Click a column's name to sort by it. Shift or Ctrl selects several rows.</p>;
   },
-  Stage: ({ model }) => <TablePanel state={model.state} name={nameOf(model.opened)} />,
+  compares: true,
+  Stage: ({ model }) => <><TablePanel state={model.state} name={nameOf(model.opened)} /><RowChanges opened={model.opened} where={model.state.view.value.where} /></>,
 };
 
 /** The last part of the address. */

@@ -1,11 +1,13 @@
 // The properties of an array.
+import { useMemo } from "preact/hooks";
 import { arrayOf, type Opened } from "../opened";
 import * as text from "../text";
 
 export function Facts({ opened }: { opened: Opened }) {
   const array = arrayOf(opened);
+  // There may be thousands.
+  const fragments = useMemo(() => array?.fragments() ?? [], [array]);
   if (!array) return null;
-  const fragments = array.fragments();
   const { notes = [] } = opened.dataset;
   return (
     <section id="facts" aria-label="Properties">

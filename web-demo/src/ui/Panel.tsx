@@ -2,6 +2,7 @@
 import { copies, nameOfCopy, removeCopy } from "../copies";
 import { addressOf, arrayOf } from "../opened";
 import { catalog, failure, messageOf, show, showListed, shown } from "../session";
+import { Compare } from "./Compare";
 import { Facts } from "./Facts";
 import { OpenForm } from "./OpenForm";
 import { Share } from "./Share";
@@ -30,6 +31,7 @@ export function Panel() {
         <section id="controls" aria-label="Controls">
           <now.kind.Controls key={now.kind.name} model={now.model} />
           <TimeSlider />
+          {now.kind.compares ? <Compare /> : null}
           <Share model={now.model} />
         </section>
       ) : null}
