@@ -61,8 +61,8 @@ export function FilterBox({ where, fields, wrong, onWhere }: Props) {
           {...(chosen.value >= 0 && options.length > 0 ? { "aria-activedescendant": `table-option-${chosen.value}` } : {})}
           value={typed.value} onInput={(e) => { read(e.currentTarget); isOpen.value = true; }} onClick={(e) => read(e.currentTarget)} onFocus={(e) => { read(e.currentTarget); isOpen.value = true; }}
           onKeyUp={(e) => { if (/^(ArrowLeft|ArrowRight|Home|End)$/.test(e.key)) read(e.currentTarget); }} onKeyDown={press} onBlur={() => (isOpen.value = false)} />
-        <button type="button" onClick={apply}>Filter</button>
-        {where ? <button type="button" onClick={() => { typed.value = ""; apply(); }}>Clear</button> : null}
+        <button type="button" class="plain" onClick={apply}>Filter</button>
+        {where ? <button type="button" class="plain" onClick={() => { typed.value = ""; apply(); }}>Clear</button> : null}
         <ul id="table-options" class="table-options" role="listbox" aria-label="Completions" hidden={options.length === 0}>
           {options.map((option, i) => (
             <li key={option.insert} id={`table-option-${i}`} role="option" aria-selected={i === chosen.value} ref={(element) => { if (i === chosen.value) element?.scrollIntoView({ block: "nearest" }); }}
