@@ -27,14 +27,14 @@ after(async () => {
   rmSync(downloads, { recursive: true });
 });
 
-/** Starts the browser in light or dark colours, with or without WebGL, unless it runs so. */
-async function started(colorScheme, webgl) {
-  const wanted = `${colorScheme} ${webgl}`;
+/** Starts the browser in light or dark colours, with or without WebGL and motion, unless it runs so. */
+async function started(colorScheme, webgl, reducedMotion) {
+  const wanted = `${colorScheme} ${webgl} ${reducedMotion}`;
   // A page that crashed ends its session.
   const isAlive = session && kind === wanted && (await session.title().then(() => true, () => false));
   if (isAlive) return;
   await session?.close();
-  session = await launch({}, { downloads, dark: colorScheme === "dark", webgl });
+  session = await launch({}, { downloads, dark: colorScheme === "dark", reducedMotion, webgl });
   await session.ask("POST", "/timeouts", { script: 100_000 });
   [kind, sized] = [wanted, ""];
 }
@@ -55,8 +55,8 @@ async function resize({ width, height }) {
 }
 
 /** Opens this hash in the browser's one page, with nothing stored, and returns the page and a function that lists its errors. */
-export async function visit(hash = "", { colorScheme = "light", webgl = true, viewport = { width: 1280, height: 800 } } = {}) {
-  await started(colorScheme, webgl);
+export async function visit(hash = "", { colorScheme = "light", reducedMotion = false, webgl = true, viewport = { width: 1280, height: 800 } } = {}) {
+  await started(colorScheme, webgl, reducedMotion);
   await resize(viewport);
   const page = new Page(session);
   await page.evaluate(FORGET).catch(() => {});

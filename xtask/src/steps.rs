@@ -229,11 +229,8 @@ fn webkit(filter: Option<&str>) -> Vec<Command> {
 fn pages(browser: &str, filter: Option<&str>) -> Vec<Command> {
     let test = npm_script(on_display("npm"), "test:pages", filter);
     let mut viewer = e2e(on_display("node"), filter);
-    match browser {
-        // The others draw for so long in a software renderer that WebKit's page ends in some of them.
-        "webkit" => viewer.args(["viewer", "edit", "doctor"].map(|file| format!("web-demo/e2e/{file}.test.mjs"))),
-        _ => viewer.arg("web-demo/e2e/"),
-    };
+    // The others take too long there, where pictures are drawn in software, and end WebKit's page.
+    viewer.args(["viewer", "edit", "doctor"].map(|file| format!("web-demo/e2e/{file}.test.mjs")));
     let mut commands = vec![prepare(), test, viewer];
     for c in &mut commands {
         c.env("HYPERSLAB_BROWSER", browser);

@@ -14,24 +14,25 @@ const MINI_BROWSERS = ["x86_64", "aarch64"].map((cpu) => `/usr/lib/${cpu}-linux-
 
 /**
  * How each browser's driver is started, and what a session asks of it. `downloads` is where files are saved; `dark` asks for
- * dark colours. `webgl` says whether pages have WebGL, which Firefox has only with a display.
+ * dark colours, `reducedMotion` for less motion (not in WebKit). `webgl` says whether pages have WebGL, which Firefox has only with a display.
  */
 const BROWSERS = {
-  chromium: (port, { downloads, dark, webgl }) => ({
+  chromium: (port, { downloads, dark, reducedMotion, webgl }) => ({
     driver: ["chromedriver", `--port=${port}`],
     capabilities: {
       "goog:chromeOptions": {
         binary: process.env.CHROMIUM ?? "/usr/bin/chromium",
         args: [
           "--headless", "--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--no-first-run", "--disable-background-networking",
-          ...(webgl === false ? ["--disable-3d-apis"] : []), ...(dark ? ["--blink-settings=preferredColorScheme=0"] : []), ...(simd ? [] : ["--js-flags=--no-enable-sse4-1"]),
+          ...(webgl === false ? ["--disable-3d-apis"] : []), ...(dark ? ["--blink-settings=preferredColorScheme=0"] : []),
+          ...(reducedMotion ? ["--force-prefers-reduced-motion"] : []), ...(simd ? [] : ["--js-flags=--no-enable-sse4-1"]),
         ],
         ...(downloads ? { prefs: { "download.default_directory": downloads, "profile.default_content_setting_values.automatic_downloads": 1 } } : {}),
       },
       "goog:loggingPrefs": { browser: "ALL" },
     },
   }),
-  firefox: (port, { downloads, dark, webgl }) => ({
+  firefox: (port, { downloads, dark, reducedMotion, webgl }) => ({
     driver: ["geckodriver", "--port", `${port}`],
     capabilities: {
       "moz:firefoxOptions": {
@@ -40,6 +41,7 @@ const BROWSERS = {
         prefs: {
           "webgl.disabled": webgl === false,
           "layout.css.prefers-color-scheme.content-override": dark ? 0 : 1,
+          "ui.prefersReducedMotion": reducedMotion ? 1 : 0,
           ...(downloads ? { "browser.download.dir": downloads, "browser.download.folderList": 2, "browser.download.alwaysOpenPanel": false } : {}),
         },
       },
