@@ -5,9 +5,10 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { unpack } from "./examples.mjs";
 import { picture, SITE_DIR, serve, settled, stored, visit } from "./page.mjs";
 
-const { create, put, putMeta, writeManifest } = await import(pathToFileURL(resolve(SITE_DIR, "hyperslab/node.js")).href);
+const { create, put, writeManifest } = await import(pathToFileURL(resolve(SITE_DIR, "hyperslab/node.js")).href);
 const folder = mkdtempSync(join(tmpdir(), "link-"));
 let data;
 
@@ -20,9 +21,8 @@ before(async () => {
   const small = await create(join(folder, "small"), { type: "sparse", dims: ["y", "x"].map((name) => ({ name, type: "float64", domain: [0, 1e-6], tile: 1e-7 })), attrs: [{ name: "v", type: "int32" }] }, { at: 1 });
   await put(small, null, { y: Float64Array.of(2e-7, 5.000001e-7, 5.000004e-7), x: Float64Array.of(2e-7, 5.000001e-7, 5.000004e-7), v: Int32Array.of(1, 2, 9) }, { at: 1000 });
   await writeManifest(small);
-  const image = await create(join(folder, "image"), { type: "dense", dims: [{ name: "band", type: "int32", domain: [0, 2], tile: 1 }, ...["y", "x"].map((name) => ({ name, type: "int32", domain: [0, 9], tile: 10 }))], attrs: [{ name: "v", type: "uint8" }] }, { at: 1 });
-  await put(image, null, Uint8Array.from({ length: 300 }, (_, i) => i), { at: 1000 });
-  await writeManifest(image);
+  unpack(folder, "bioimg_rgb", "png");
+  unpack(folder, "soma_experiment", "");
 });
 after(() => rmSync(folder, { recursive: true }));
 
@@ -131,4 +131,25 @@ test("text of a link is not offered as a command", async () => {
     await page.waitForFunction(() => document.querySelector("#message code") !== null);
     assert.equal(await page.locator("#message button").count(), copies);
   }
+});
+
+test("a link has the channels that are drawn, with their colours and ranges", async () => {
+  const { page } = await visit(link("bioimg_rgb/png"));
+  await page.uncheck("[aria-label='Draw Channel 1']");
+  await page.fill("[aria-label='Highest of Channel 2']", "100");
+  await page.press("[aria-label='Highest of Channel 2']", "Tab");
+  await page.evaluate(() => { const input = document.querySelector("[aria-label='Colour of Channel 0']"); input.value = "#ffcc00"; input.dispatchEvent(new Event("input", { bubbles: true })); });
+  await assertSame(page);
+  const { c0, c1, c2 } = await parts(page);
+  assert.deepEqual([c0, c1, c2], ["ffcc00,0,62", undefined, "0000ff,0,100"]);
+});
+
+test("a link has the hidden categories of an experiment", async () => {
+  const { page } = await visit(link("soma_experiment"));
+  await rested(page);
+  const before = await picture(page);
+  await page.click(".soma-legend button:nth-of-type(2)");
+  await assertSame(page);
+  assert.equal((await parts(page)).hide, "1");
+  assert.ok(!Buffer.from((await picture(page)).data).equals(Buffer.from(before.data)));
 });

@@ -19,8 +19,10 @@ export const moment = signal(0);
 export const opening = signal(false);
 /** Why the last request of the user failed. What was shown before stays. */
 export const failure = signal<string | undefined>(undefined);
-/** Whether something is being read. */
-export const busy = computed(() => Number(opening.value) + (shown.value?.model.busy.value ?? 0));
+/** How many changes are being made. */
+export const changing = signal(0);
+/** Whether something is being read or changed. */
+export const busy = computed(() => Number(opening.value) + changing.value + (shown.value?.model.busy.value ?? 0));
 export const playing = signal(false);
 
 /** The number of the latest request to show something. Answers to older ones are dropped. */

@@ -24,3 +24,13 @@ test("a stroke ends when the box around it would be too large", () => {
   const { c0, c1, r0, r1 } = stroke.around;
   assert.ok((c1 - c0 + 1) * (r1 - r0 + 1) <= STROKE_MAX);
 });
+
+test("a fill covers connected cells that are alike, and no more than its limit", async () => {
+  const { areAlike, connected, FILL_MAX } = await load("grid/fill.ts");
+  const cells = [1, 1, 2, NaN, 2, 1, NaN, NaN, 1];
+  const validity = [1, 1, 1, 1, 1, 1, 1, 1, 0];
+  const at = (start) => connected(3, 3, start, (cell) => areAlike(cells, validity, cell, start)).sort();
+  assert.deepEqual([at(0), at(2), at(3), at(4), at(5), at(8)], [[0, 1], [2], [3, 6, 7], [4], [5], [8]]);
+  assert.throws(() => connected(1100, 1100, 0, () => true), /More than 1,000,000 connected cells/);
+  assert.equal(connected(1000, 1000, 999, () => true).length, FILL_MAX);
+});

@@ -4,8 +4,10 @@ import { ChannelControls } from "./ChannelControls";
 import { COLORMAPS } from "../colors";
 import { gridFiles, gridLines, type File, type Line } from "../takeaway";
 import { TakeAway } from "../ui/TakeAway";
+import { SavePicture } from "../ui/SavePicture";
 import type { LabelledAxis } from "./axes";
 import { WritesToggle } from "../writes/Toggle";
+import { captionOf } from "./caption";
 import { Histogram } from "../ui/Histogram";
 import { MeasureControls } from "./measure/Controls";
 import { PaintControls } from "./PaintControls";
@@ -23,6 +25,7 @@ export function Controls({ model }: { model: GridModel }) {
       <MeasureControls model={model} />
       <WritesToggle />
       <PaintControls model={model} />
+      <SavePicture model={model} caption={() => captionOf(model)} />
       <TakeAway lines={() => linesOf(model)} files={() => filesOf(model)} />
     </>
   );
@@ -63,5 +66,11 @@ function linesOf(model: GridModel): Line[] {
 
 function filesOf(model: GridModel): File[] {
   const [query, array] = [model.query(), model.loaded.peek()?.levels[0]?.array];
-  return query && array ? gridFiles(query, array) : [];
+  if (!query || !array) return [];
+  const loaded = model.loaded.peek();
+  const files = gridFiles(query, array);
+  // The channels that are drawn together are several bands.
+  if (!loaded?.y || model.blended.peek().length > 0) return files;
+  const read = async () => (await import("./raster")).rasterFile(loaded, query);
+  return [...files, { name: files[0]?.name.replace(/\.\w+$/, ".tif") ?? "cells.tif", label: "GeoTIFF", read }];
 }

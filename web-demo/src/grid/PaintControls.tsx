@@ -1,53 +1,75 @@
-// Editing: makes a copy on this device, paints cells, and saves the copy as a zip file.
-import { useSignal } from "@preact/signals";
-import { consolidate, vacuum } from "hyperslab";
-import { exportZip } from "hyperslab/zip";
-import { isCopy, makeCopy } from "../copies";
-import { addressOf } from "../opened";
-import { save } from "../save";
-import { messageOf, show, travelToLast } from "../session";
-import type { GridModel } from "./model";
+// The tools that edit cells: a brush, a fill, and a value for one cell.
+import { EditPanel } from "../edit/EditPanel";
+import type { LabelledAxis } from "./axes";
+import type { GridModel, Tool } from "./model";
+import { lastOf, Stroke } from "./paint";
+
+const TOOLS: readonly { tool: Tool; id: string; text: string }[] = [
+  { tool: "move", id: "move", text: "Move the picture" },
+  { tool: "paint", id: "paint", text: "Paint by dragging" },
+  { tool: "fill", id: "fill-cells", text: "Fill connected cells of equal value in view" },
+  { tool: "cell", id: "one-cell", text: "Set one cell" },
+];
 
 export function PaintControls({ model }: { model: GridModel }) {
-  const state = useSignal<string | undefined>(undefined);
-  const isRunning = useSignal(false);
-  const { opened, brush } = model;
-  const run = (what: string, work: () => Promise<unknown>) => async () => {
-    if (isRunning.peek()) return;
-    isRunning.value = true;
-    state.value = what;
-    try {
-      await work();
-      state.value = undefined;
-    } catch (error) {
-      state.value = messageOf(error);
-    } finally {
-      isRunning.value = false;
-    }
-  };
-  if (!isCopy(opened.place.url)) {
-    const copy = run("Copying…", async () => show(await makeCopy(opened, (done) => { state.value = `Copying ${done}…`; }), { ...model.link() }));
-    return <div id="edit"><button type="button" class="plain" onClick={() => void copy()}>Edit a copy on this device</button>{state.value ? <p role="status">{state.value}</p> : null}</div>;
-  }
-  const array = model.loaded.value?.levels[0]?.array;
+  const { brush, opened } = model;
+  const isBlended = model.blended.value.length > 0;
+  const change = (part: Partial<typeof brush.value>) => { brush.value = { ...brush.value, ...part }; };
+  const { tool, value, size } = brush.value;
   return (
-    <fieldset id="edit">
-      <legend>Edit</legend>
-      <label class="check"><input id="paint" type="checkbox" checked={brush.value.isOn} disabled={opened.at !== undefined || model.blended.value.length > 0} onChange={(event) => { brush.value = { ...brush.value, isOn: event.currentTarget.checked }; }} /> Paint by dragging</label>
-      {opened.at === undefined ? null : <p class="note">Move the time slider to its end to paint.</p>}
-      {model.blended.value.length > 0 ? <p class="note">Draw one channel alone to paint it.</p> : null}
-      <div class="row">
-        <label>Value <input id="paint-value" type="text" inputMode="decimal" value={brush.value.value} onInput={(event) => { brush.value = { ...brush.value, value: event.currentTarget.value }; }} /></label>
-        <label>Brush <input id="paint-size" type="number" min="1" max="200" value={String(brush.value.size)} onChange={(event) => { brush.value = { ...brush.value, size: Math.max(1, Math.min(200, Math.round(Number(event.currentTarget.value)) || 1)) }; }} /></label>
-      </div>
-      <p class="note">Each stroke is one write. To see the cells before it, move the time slider back.</p>
-      {array ? (
+    <EditPanel key={opened.place} model={model} array={model.loaded.value?.levels[0]?.array}>
+      {isBlended ? <p class="note">Draw one channel alone to edit it.</p> : null}
+      {TOOLS.map((choice) => (
+        <label class="check" key={choice.id}><input id={choice.id} type="radio" name="tool" checked={tool === choice.tool} disabled={opened.at !== undefined || isBlended} onChange={() => change({ tool: choice.tool })} /> {choice.text}</label>
+      ))}
+      {tool === "cell" ? <CellForm model={model} /> : null}
+      {tool === "cell" ? null : (
         <div class="row">
-          <button type="button" class="plain" onClick={() => void run("Packing…", async () => save(await new Response(exportZip(opened.store)).blob(), `${addressOf(opened.place).split(":").at(-1)}.zip`))()}>Save as zip</button>
-          <button type="button" class="plain" title="Merge the writes. Earlier times of dense arrays can no longer be shown." onClick={() => void run("Merging…", async () => { await consolidate(array); await vacuum(array); await travelToLast(model.opened.place); })()}>Merge writes</button>
+          <label>Value <input id="paint-value" type="text" inputMode="decimal" value={value} onInput={(event) => change({ value: event.currentTarget.value })} /></label>
+          {tool !== "fill" ? <label>Brush <input id="paint-size" type="number" min="1" max="200" value={String(size)} onChange={(event) => change({ size: Math.max(1, Math.min(200, Math.round(Number(event.currentTarget.value)) || 1)) })} /></label> : null}
         </div>
-      ) : null}
-      {state.value ? <p role="status">{state.value}</p> : null}
-    </fieldset>
+      )}
+    </EditPanel>
   );
+}
+
+/** The coordinates of a cell, which a click also enters, and its new value. */
+function CellForm({ model }: { model: GridModel }) {
+  const loaded = model.loaded.value;
+  if (!loaded) return null;
+  const { x, y } = loaded;
+  const [column, row] = model.edited.value ?? [0, 0];
+  const wrong = model.wrongCoordinates.value;
+  const go = (axis: LabelledAxis, entered: string) => {
+    const { [axis.axis.dimension]: _, ...others } = model.wrongCoordinates.peek();
+    const position = positionOf(axis, entered);
+    model.wrongCoordinates.value = position === undefined ? { ...others, [axis.axis.dimension]: entered } : others;
+    const [atColumn, atRow] = model.edited.peek() ?? [0, 0];
+    if (position !== undefined) model.edited.value = axis === x ? [position, atRow] : [atColumn, position];
+  };
+  const write = (event: Event) => {
+    event.preventDefault();
+    if (Object.keys(model.wrongCoordinates.peek()).length > 0) return;
+    const cell = new Stroke(x.length, y?.length ?? 1);
+    // Enter changes the coordinate just before it writes.
+    cell.add(...(model.edited.peek() ?? [0, 0]));
+    void model.paint(cell);
+  };
+  return (
+    <form class="row wrap" onSubmit={write}>
+      {(y ? [y, x] : [x]).map((axis) => (
+        <label key={axis.axis.dimension}>{axis.axis.dimension} <input type="text" inputMode="decimal" aria-label={`Coordinate along ${axis.axis.dimension}`} value={wrong[axis.axis.dimension] ?? String(axis.coordinate(axis === x ? column : row))} onChange={(event) => go(axis, event.currentTarget.value)} /></label>
+      ))}
+      <label>Value <input id="cell-value" type="text" inputMode="decimal" value={model.brush.value.value} onInput={(event) => { model.brush.value = { ...model.brush.value, value: event.currentTarget.value }; }} /></label>
+      <button type="submit" class="plain">Write</button>
+      {(y ? [y, x] : [x]).flatMap((axis) => (wrong[axis.axis.dimension] === undefined ? [] : [<p key={axis.axis.dimension} role="alert">{`${axis.axis.dimension}: '${wrong[axis.axis.dimension]}' is not a coordinate. Enter an integer from ${axis.coordinate(0)} to ${lastOf(axis, axis.length - 1)}.`}</p>]))}
+    </form>
+  );
+}
+
+/** The position of an entered coordinate of the array. `undefined` if the axis has none such. */
+function positionOf(axis: LabelledAxis, entered: string): number | undefined {
+  if (!/^\s*-?\d+\s*$/.test(entered)) return undefined;
+  const position = Math.floor(Number(BigInt(entered) - BigInt(axis.coordinate(0))) / (axis.axis.stride ?? 1));
+  return position >= 0 && position < axis.length ? position : undefined;
 }

@@ -2,10 +2,9 @@
 import { get, type AxisSelection, type TileArray } from "hyperslab";
 import type { LabelledAxis } from "./axes";
 import type { Loaded } from "./model";
-import { lastOf } from "./paint";
+import { lastOf, type Box } from "./paint";
 
-/** A box of the picture: its first and last columns and rows, counted from 0. */
-export interface Box { readonly c0: number; readonly c1: number; readonly r0: number; readonly r1: number }
+export type { Box };
 
 /** Where a variable is drawn. */
 export type Placed = Pick<Loaded, "variable" | "x" | "y" | "others">;

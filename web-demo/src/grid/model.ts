@@ -1,12 +1,12 @@
 // The state of a picture of a dense variable: what is drawn, where, and in which colours.
 import { batch, computed, signal, type Signal } from "@preact/signals";
-import { levels, type Axis, type PyramidLevel, type TileArray, type Variable } from "hyperslab";
+import { levels, type Axis, type Crs, type PyramidLevel, type TileArray, type Variable } from "hyperslab";
 import type { DrawnView, ViewValues } from "hyperslab/deck";
 import { Camera, type World } from "../camera";
 import type { Model } from "../kind";
 import { rangeOf, rangeText, type Link } from "../link";
 import { absoluteOf, openArray, placeAt, type Opened } from "../opened";
-import { failure, travelToLast } from "../session";
+import { changing, failure, travelToLast } from "../session";
 import type { GridQuery, Span } from "../takeaway";
 import { labelled, type LabelledAxis } from "./axes";
 import { drawable } from "./accepts";
@@ -15,14 +15,11 @@ import { isColormap } from "../colors";
 import { compared } from "../compare";
 import { Comparison } from "./compare/state";
 import { Measure } from "./measure/state";
-import { lastOf, writeStroke, type Stroke } from "./paint";
+import { filled, lastOf, Stroke, writeCells, type Box } from "./paint";
 import { placeOf, type Placement } from "./place";
 import { PROFILE_MAX, readProfile, type Profile } from "./profile";
 import { summarize, type Summary } from "../statistics";
 import { meaningOf, type Meaning } from "./values";
-
-/** The number of strokes that are being written, also by the models of earlier times. */
-const writing = signal(0);
 
 /** A variable, with everything needed to draw it. */
 export interface Loaded {
@@ -42,10 +39,15 @@ export interface Loaded {
   /** How the cells of coarser levels were made, such as "mean". `undefined` if nothing says so. */
   readonly method: string | undefined;
   readonly placement: Placement;
+  /** The coordinate reference systems that the variable may name. */
+  readonly crs: readonly Crs[];
   /** The channels that can be drawn together. */
   readonly channels: readonly DrawnChannel[];
   readonly channelAxis: LabelledAxis | undefined;
 }
+
+/** What a press of the pointer does: moves the picture, paints, fills, or chooses a cell. */
+export type Tool = "move" | "paint" | "fill" | "cell";
 
 export class GridModel implements Model {
   readonly camera = new Camera();
@@ -75,8 +77,12 @@ export class GridModel implements Model {
   /** The level that is drawn, and whether there are too many cells to draw. */
   readonly view = signal<DrawnView | undefined>(undefined);
   readonly pointer = signal<readonly [number, number] | undefined>(undefined);
-  /** The value and size of the brush, and whether dragging paints. */
-  readonly brush = signal({ isOn: false, value: "0", size: 1 });
+  /** What the pointer does, and the value and size of the brush. */
+  readonly brush = signal<{ tool: Tool; value: string; size: number }>({ tool: "move", value: "0", size: 1 });
+  /** The cell that is edited alone, as column and row. */
+  readonly edited = signal<readonly [number, number] | undefined>(undefined);
+  /** What the user entered as coordinates of that cell that no cell has, by dimension. */
+  readonly wrongCoordinates = signal<Readonly<Record<string, string>>>({});
   /** Values along an axis at the cell that was clicked last. */
   readonly profile = signal<Profile | undefined>(undefined);
   readonly failure = signal<string | undefined>(undefined);
@@ -87,7 +93,7 @@ export class GridModel implements Model {
   readonly measure: Measure;
   /** What changed between the shown moment and another. */
   readonly comparison: Comparison;
-  readonly busy = computed(() => this.loading.value + this.reading.value + Number(this.measure.progress.value !== undefined) + Number(this.comparison.isReading.value) + writing.value);
+  readonly busy = computed(() => this.loading.value + this.reading.value + Number(this.measure.progress.value !== undefined) + Number(this.comparison.isReading.value));
   readonly range = computed(() => this.chosenRange.value ?? this.seenRange.value);
   /** Whether nothing was loaded yet, also at another time: what the link says holds then. */
   private isNew = true;
@@ -107,6 +113,7 @@ export class GridModel implements Model {
       this.camera.follow(before.camera);
       this.at.value = before.at.peek();
       this.brush.value = before.brush.peek();
+      this.edited.value = before.edited.peek();
       this.seenRange.value = before.seenRange.peek();
       this.chosenRange.value = before.chosenRange.peek();
       this.log.value = before.log.peek();
@@ -142,14 +149,13 @@ export class GridModel implements Model {
     const loaded = this.loaded.peek();
     const axis = loaded?.others.filter(({ length }) => length <= PROFILE_MAX).sort((a, b) => b.length - a.length)[0];
     if (!loaded || !axis || axis.length < 2) return;
-    const [x, y] = this.camera.toWorld(...pixel);
-    const [column, row] = [Math.floor(x), Math.floor(y / loaded.placement.aspect)];
-    if (column < 0 || row < 0 || column >= loaded.x.length || row >= (loaded.y?.length ?? 1)) return;
+    const cell = this.cellAt(pixel);
+    if (!cell) return;
     this.charting.abort();
     const { signal } = (this.charting = new AbortController());
     this.loading.value += 1;
     try {
-      const profile = await readProfile(loaded, axis, [column, row], this.at.peek(), signal);
+      const profile = await readProfile(loaded, axis, cell, this.at.peek(), signal);
       if (this.loaded.peek() === loaded && !signal.aborted) this.profile.value = profile;
     } catch (error) {
       if (!signal.aborted) this.failure.value = error instanceof Error ? error.message : String(error);
@@ -158,21 +164,53 @@ export class GridModel implements Model {
     }
   }
 
-  /** Writes the cells of a stroke, and shows them. `problem`: what to tell the user afterwards. */
-  async paint(stroke: Stroke, problem?: string): Promise<void> {
+  /**
+   * Writes the value of the brush into the cells of a stroke, or into those that are connected with a cell and have its
+   * value, and shows them. `problem`: what to tell the user afterwards.
+   */
+  async paint(stroke: Stroke | readonly [number, number], problem?: string): Promise<void> {
     const loaded = this.loaded.peek();
     if (!loaded) return;
-    writing.value += 1;
+    // The view may be another one when the writes before this are done.
+    const box = this.boxInView(loaded);
+    // The model of the next moment may be shown before this is done.
+    changing.value += 1;
     try {
       const openNewest = async () => openArray({ ...this.opened, at: undefined }, loaded.variable.path);
-      await writeStroke(loaded, stroke, this.brush.peek().value, this.at.peek(), openNewest);
+      const at = this.at.peek();
+      const find = async (array: TileArray) => (stroke instanceof Stroke ? stroke : filled(array, loaded, box, stroke, at));
+      await writeCells({ loaded, entered: this.brush.peek().value, at, find }, openNewest);
       await travelToLast(this.opened.place);
       if (problem !== undefined) failure.value = problem;
     } catch (error) {
       this.failure.value = error instanceof Error ? error.message : String(error);
     } finally {
-      writing.value -= 1;
+      changing.value -= 1;
     }
+  }
+
+  /** The cell at a pixel of the canvas, as column and row. `undefined` outside the picture. */
+  cellAt(pixel: readonly [number, number]): [number, number] | undefined {
+    const loaded = this.loaded.peek();
+    if (!loaded) return undefined;
+    const [x, y] = this.camera.toWorld(...pixel);
+    const [column, row] = [Math.floor(x), Math.floor(y / loaded.placement.aspect)];
+    return column < 0 || row < 0 || column >= loaded.x.length || row >= (loaded.y?.length ?? 1) ? undefined : [column, row];
+  }
+
+  /** Chooses a cell to edit alone. */
+  edit(cell: readonly [number, number]): void {
+    batch(() => {
+      this.edited.value = cell;
+      this.wrongCoordinates.value = {};
+    });
+  }
+
+  private boxInView({ x: { length: columns }, y: rows, placement: { aspect } }: Loaded): Box {
+    const { x, y } = this.camera.visible.peek();
+    const ends = ([from, to]: readonly [number, number], length: number) => [Math.max(0, Math.floor(from)), Math.min(length - 1, Math.ceil(to) - 1)] as const;
+    const [[c0, c1], [r0, r1]] = [ends(x, columns), ends([y[0] / aspect, y[1] / aspect], rows?.length ?? 1)];
+    return { c0, c1, r0, r1 };
   }
 
   /** A sample of the values in view has arrived. */
@@ -292,7 +330,7 @@ async function loadVariable(variable: Variable, opened: Opened): Promise<Loaded>
   const channels = channelsOf(variable, opened.dataset.channels ?? [], opened.dataset.variables ?? [], channelAxis);
   // The samples of a pixel may follow each other along a drawn axis.
   const others = axes.filter(({ axis }) => axis.dimension !== x.axis.dimension && axis.dimension !== y?.axis.dimension);
-  return { variable, opened, levels: found, axes, x, y, others, meaning, method, placement: placeOf(variable, x, y), channels, channelAxis };
+  return { variable, opened, levels: found, axes, x, y, others, meaning, method, placement: placeOf(variable, x, y), crs: opened.dataset.crs ?? [], channels, channelAxis };
 }
 
 /** The levels of a variable: the levels of the opened group, or the overviews of its own array. */

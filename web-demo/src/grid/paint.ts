@@ -1,6 +1,7 @@
-// Painting cells: the cells that a stroke covers, and the write of them as one fragment.
+// Editing cells: the cells that a stroke or a fill covers, and the write of them as one fragment.
 import { get, put, type AxisSelection, type Chunk, type TileArray } from "hyperslab";
 import type { LabelledAxis } from "./axes";
+import { areAlike, connected } from "./fill";
 import type { Loaded } from "./model";
 
 /** The most cells in the box around a stroke. */
@@ -61,7 +62,7 @@ export class Stroke {
   }
 }
 
-/** The first and last columns and rows of cells. */
+/** A box of the picture: its first and last columns and rows, counted from 0. */
 export interface Box { readonly c0: number; readonly c1: number; readonly r0: number; readonly r1: number }
 
 function around(box: Box | undefined, c: number, r: number): Box {
@@ -72,40 +73,71 @@ function around(box: Box | undefined, c: number, r: number): Box {
 /** More than twice the sides of the largest box. */
 const SIDE = 2 ** 24;
 
-/** The strokes that are being written, one after the other: each must see the cells of those before it. */
+/** The writes that run, one after the other: each must see the cells of those before it. */
 let queue: Promise<unknown> = Promise.resolve();
 
+/** What to write into which cells. `find` finds the cells in the newest array. */
+export interface Edit { readonly loaded: Loaded; readonly entered: string; readonly at: Readonly<Record<string, number>>; find(array: TileArray): Promise<Stroke> }
+
 /**
- * Writes an entered value into the covered cells, as one fragment, after the strokes before it. A dense write
- * fills a box of all attributes, so the other cells in the box, and the other attributes, are written again unchanged.
+ * Writes an entered value into cells, as one fragment, after the writes before it. A dense write fills a box of all
+ * attributes, so the other cells in the box, and the other attributes, are written again unchanged.
  */
-export async function writeStroke(loaded: Loaded, stroke: Stroke, entered: string, at: Readonly<Record<string, number>>, openNewest: () => Promise<TileArray>): Promise<void> {
-  const stored = storedValue(entered, loaded.meaning);
-  const written = queue.catch(() => undefined).then(async () => write(await openNewest(), loaded, stroke, stored, at));
+export async function writeCells(edit: Edit, openNewest: () => Promise<TileArray>): Promise<void> {
+  const stored = storedValue(edit.entered, edit.loaded.meaning);
+  const written = queue.catch(() => undefined).then(async () => {
+    const array = await openNewest();
+    await write(array, edit, await edit.find(array), stored);
+  });
   queue = written;
   return written;
 }
 
-async function write(array: TileArray, loaded: Loaded, stroke: Stroke, stored: number | bigint, at: Readonly<Record<string, number>>): Promise<void> {
-  const { variable, x, y, others } = loaded;
+async function write(array: TileArray, { loaded, at }: Edit, stroke: Stroke, stored: number | bigint): Promise<void> {
   const box = stroke.around;
   if (!box) return;
-  const range = (axis: LabelledAxis, from: number, to: number) => [axis.coordinate(from), lastOf(axis, to)] as AxisSelection;
-  const selected = [x, ...(y ? [y] : []), ...others].map((axis): [string, AxisSelection] => {
-    const position = at[axis.axis.dimension] ?? 0;
-    return [axis.axis.dimension, axis === x ? range(axis, box.c0, box.c1) : axis === y ? range(axis, box.r0, box.r1) : range(axis, position, position)];
-  });
-  const selection = Object.fromEntries(selected);
+  const selection = selectionOf(loaded, box, at);
   const cells = (await get(array, selection, { attrs: array.attrs.map(({ name }) => name) })) as Record<string, Chunk>;
-  const painted = cells[variable.attribute];
+  const painted = cells[loaded.variable.attribute];
   if (!painted) return;
-  const strideOf = (axis: LabelledAxis | undefined) => painted.stride[array.dims.findIndex(({ name }) => name === axis?.axis.dimension)] ?? 0;
+  const place = placesIn(array, loaded, box, painted);
   for (const [column, row] of stroke.covered()) {
-    const index = (column - box.c0) * (x.axis.stride ?? 1) * strideOf(x) + (row - box.r0) * (y?.axis.stride ?? 1) * strideOf(y);
+    const index = place(column, row);
     (painted.data as { [index: number]: number | bigint })[index] = stored;
     if (painted.validity) painted.validity[index] = 1;
   }
   await put(array, selection, cells);
+}
+
+/** The cells in a box that are connected with a cell and have its value. */
+export async function filled(array: TileArray, loaded: Loaded, box: Box, [column, row]: readonly [number, number], at: Readonly<Record<string, number>>): Promise<Stroke> {
+  if (column < box.c0 || column > box.c1 || row < box.r0 || row > box.r1) throw new Error("The cell is not in view. Move the picture, and click the cell again.");
+  const [width, height] = [box.c1 - box.c0 + 1, box.r1 - box.r0 + 1];
+  if (width * height > STROKE_MAX) throw new Error(`${(width * height).toLocaleString("en")} cells are in view; at most ${STROKE_MAX.toLocaleString("en")} are searched. Zoom in to fill.`);
+  const chunk = await get(array, selectionOf(loaded, box, at), { attrs: loaded.variable.attribute });
+  const place = placesIn(array, loaded, box, chunk);
+  const indexOf = (cell: number) => place(box.c0 + (cell % width), box.r0 + Math.floor(cell / width));
+  const start = (row - box.r0) * width + column - box.c0;
+  const first = indexOf(start);
+  const stroke = new Stroke(loaded.x.length, loaded.y?.length ?? 1);
+  for (const cell of connected(width, height, start, (next) => areAlike(chunk.data as ArrayLike<number | bigint>, chunk.validity, indexOf(next), first))) stroke.add(box.c0 + (cell % width), box.r0 + Math.floor(cell / width));
+  return stroke;
+}
+
+/** A box of the picture, at the positions of the other axes, as a selection with a range for each dimension. */
+function selectionOf({ x, y, others }: Loaded, box: Box, at: Readonly<Record<string, number>>): Record<string, AxisSelection> {
+  const range = (axis: LabelledAxis, from: number, to: number) => [axis.coordinate(from), lastOf(axis, to)] as AxisSelection;
+  return Object.fromEntries([x, ...(y ? [y] : []), ...others].map((axis): [string, AxisSelection] => {
+    const position = at[axis.axis.dimension] ?? 0;
+    return [axis.axis.dimension, axis === x ? range(axis, box.c0, box.c1) : axis === y ? range(axis, box.r0, box.r1) : range(axis, position, position)];
+  }));
+}
+
+/** Where the value of a cell is in a chunk of a box. */
+function placesIn(array: TileArray, { x, y }: Loaded, box: Box, chunk: Chunk): (column: number, row: number) => number {
+  const strideOf = (axis: LabelledAxis | undefined) => (chunk.stride[array.dims.findIndex(({ name }) => name === axis?.axis.dimension)] ?? 0) * (axis?.axis.stride ?? 1);
+  const [across, down] = [strideOf(x), strideOf(y)];
+  return (column, row) => (column - box.c0) * across + (row - box.r0) * down;
 }
 
 /** The last coordinate of a position: the samples of a pixel may follow each other. */

@@ -5,6 +5,9 @@ import { FilterBox } from "../ui/FilterBox";
 import { pointsLines } from "../takeaway";
 import { TakeAway } from "../ui/TakeAway";
 import { WritesToggle } from "../writes/Toggle";
+import { SavePicture } from "../ui/SavePicture";
+import { captionOf } from "./caption";
+import { EditPoints } from "./EditPoints";
 import { isGeographic, type PointsModel } from "./model";
 
 export function Controls({ model }: { model: PointsModel }) {
@@ -15,6 +18,8 @@ export function Controls({ model }: { model: PointsModel }) {
       {isGeographic(model) ? null : <label class="check"><input id="fill" type="checkbox" checked={model.aspect.value !== 1} onChange={(event) => model.fill(event.currentTarget.checked)} /> A scale for each axis</label>}
       <FilterBox key={model.opened.place.url} where={model.where.value} fields={model.columns.value} wrong={model.badCondition.value} onWhere={(where) => model.filter(where)} />
       <WritesToggle />
+      <EditPoints key={model.opened.place} model={model} />
+      <SavePicture model={model} caption={() => captionOf(model)} />
       <TakeAway lines={() => pointsLines(model.query())} />
     </>
   );

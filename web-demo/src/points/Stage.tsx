@@ -4,6 +4,7 @@ import type { Extreme, FragmentInfo, Ranges, Value } from "hyperslab";
 import { QueryLayer } from "hyperslab/deck";
 import { useCallback, useMemo } from "preact/hooks";
 import { colorsOf } from "../colors";
+import { canEdit } from "../edit/editable";
 import { DeckCanvas } from "../ui/DeckCanvas";
 import { Legend } from "../ui/Legend";
 import { Message } from "../ui/Message";
@@ -24,7 +25,7 @@ export function Stage({ model }: { model: PointsModel }) {
   return (
     <>
       <DeckCanvas camera={camera} layers={layers} label={`Points of the array, ${array.attrs.length} attributes`} onPoint={(at) => { model.pointer.value = at; }}
-        onPick={(picked) => { model.point(picked?.object as Record<string, Value> | undefined); }} onError={(error) => { model.failure.value = error.message; }} />
+        onPick={(picked) => { model.point(picked?.object as Record<string, Value> | undefined); }} onClick={(at, picked) => { if (canEdit(model.opened)) void model.choosePoint(at, picked?.object as Record<string, Value> | undefined); }} onError={(error) => { model.failure.value = error.message; }} />
       {Number.isFinite(range.value[0]) && Number.isFinite(range.value[1]) ? <Legend colormap={colorsOf(colormap.value)} range={range.value} steps={0} shown={(value) => model.shown(name, /int64|time/.test(model.typeOf(name)) ? BigInt(Math.round(value)) : value)} title={name} /> : null}
       <ZoomButtons camera={camera} />
       <Message text={undefined} hint={count.value.done && count.value.read === 0 && model.failure.value === undefined ? "There are no points in view." : undefined} id="bare" />
@@ -79,7 +80,7 @@ function PointTip({ model }: { model: PointsModel }) {
   const names = [model.x, model.y, ...Object.keys(point).filter((name) => name !== model.x && name !== model.y)];
   const rows = names.flatMap((name) => {
     const value = point[name];
-    return value === null || value === undefined ? [] : [[name, model.textOf(name, value)] as const];
+    return value === null || value === undefined || ArrayBuffer.isView(value) ? [] : [[name, model.textOf(name, value)] as const];
   });
   return <Tip rows={rows} at={at} />;
 }

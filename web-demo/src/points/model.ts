@@ -6,6 +6,7 @@ import { Camera } from "../camera";
 import type { Model } from "../kind";
 import { rangeOf, rangeText, type Link } from "../link";
 import { absoluteOf, arrayOf, type Opened } from "../opened";
+import { failure, messageOf } from "../session";
 import { fieldsOf, type Field } from "../table/field";
 import type { PointsQuery } from "../takeaway";
 import { isColormap } from "../colors";
@@ -22,6 +23,9 @@ type Closed = readonly [number, number];
 const REST_MS = 120;
 /** How long the pointer rests on a point before its other fields are read. */
 const HOVER_MS = 60;
+
+/** A point to edit: its fields as they are stored, or those that are known of a new one. */
+export interface Chosen { readonly isNew: boolean; readonly point: Point; readonly turn: number }
 
 export class PointsModel implements Model {
   readonly camera = new Camera();
@@ -54,6 +58,8 @@ export class PointsModel implements Model {
   readonly busy = computed(() => (this.count.value.done || this.failure.value !== undefined ? this.detailing.value : 1));
   /** The fields of the point under the pointer. */
   readonly picked = signal<Point | undefined>(undefined);
+  /** The point that is edited. */
+  readonly chosenPoint = signal<Chosen | undefined>(undefined);
   readonly summary = signal<Summary | undefined>(undefined);
   /** All fields of the array, with the values of enumerations. */
   readonly columns = signal<readonly Field[]>([]);
@@ -63,6 +69,9 @@ export class PointsModel implements Model {
   /** The read of the fields of a point. */
   private pointing = new AbortController();
   private counting = new AbortController();
+  /** The read of the point that was clicked last. */
+  private choosing = new AbortController();
+  private turn = 0;
   /** Where the camera was when a link said which range of values was seen. */
   private linkedView: string | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -119,6 +128,7 @@ export class PointsModel implements Model {
   stop(): void {
     clearTimeout(this.timer);
     this.pointing.abort();
+    this.choosing.abort();
     this.counting.abort();
     this.abort.abort();
   }
@@ -156,6 +166,44 @@ export class PointsModel implements Model {
     // An index of an enumeration comes as its label, which may be a number, too.
     this.picked.value = drawn && Object.fromEntries(Object.entries(drawn).filter(([name, value]) => !this.isCoded(name) || typeof value === "string"));
     if (drawn) void this.readDetails(drawn, signal).catch(() => undefined);
+  }
+
+  /** Chooses the point that was drawn at a pixel, or a place for a new one if there is none, to edit it. */
+  async choosePoint(pixel: readonly [number, number], drawn: Point | undefined): Promise<void> {
+    if (!drawn) {
+      this.placeAt(pixel);
+      return;
+    }
+    this.choosing.abort();
+    const { signal } = (this.choosing = new AbortController());
+    this.chosenPoint.value = undefined;
+    this.detailing.value += 1;
+    try {
+      // What is drawn has labels in place of indices, and not all fields.
+      const point = await this.readStored(drawn, [...this.array.dims, ...this.array.attrs].map(({ name }) => name), signal);
+      if (signal.aborted) return;
+      if (point) this.chosenPoint.value = { isNew: false, point, turn: (this.turn += 1) };
+      else failure.value = "The point was not found. Reload the page, and click it again.";
+    } catch (error) {
+      if (!signal.aborted) failure.value = messageOf(error);
+    } finally {
+      this.detailing.value -= 1;
+    }
+  }
+
+  /** Begins a new point. `point` has what is known of it. */
+  placePoint(point: Point): void {
+    this.choosing.abort();
+    this.chosenPoint.value = { isNew: true, point, turn: (this.turn += 1) };
+  }
+
+  private placeAt(pixel: readonly [number, number]): void {
+    const [x, y] = this.camera.toWorld(...pixel);
+    const at = (name: string, value: number): Value => {
+      const { type, domain: [first] = [0] } = this.array.dims.find((dim) => dim.name === name) ?? { type: "float64" };
+      return type.startsWith("float") ? Number(value.toPrecision(7)) : typeof first === "bigint" ? BigInt(Math.round(value)) : Math.round(value);
+    };
+    this.placePoint({ [this.x]: at(this.x, x), [this.y]: at(this.y, y / this.aspect.peek()) });
   }
 
   /** The text of a field of the point under the pointer. */
@@ -231,14 +279,19 @@ export class PointsModel implements Model {
     try {
       await new Promise((done) => setTimeout(done, HOVER_MS));
       signal.throwIfAborted();
-      const isDim = (name: string) => this.array.dims.some((dim) => dim.name === name);
-      const part = (isWanted: (name: string) => boolean) => Object.fromEntries(Object.entries(drawn).filter(([name]) => isWanted(name)));
-      // Enumerations come as their labels.
-      const found = await readPoint(this.array, names, part(isDim), part((name) => !isDim(name) && !this.isCoded(name)), signal);
+      const found = await this.readStored(drawn, names, signal);
       if (found && !signal.aborted) this.picked.value = found;
     } finally {
       this.detailing.value -= 1;
     }
+  }
+
+  /** Reads fields of a point that was drawn, as they are stored. */
+  private async readStored(drawn: Point, names: readonly string[], signal: AbortSignal): Promise<Point | undefined> {
+    const isDim = (name: string) => this.array.dims.some((dim) => dim.name === name);
+    const part = (isWanted: (name: string) => boolean) => Object.fromEntries(Object.entries(drawn).filter(([name]) => isWanted(name)));
+    // Enumerations come as their labels.
+    return readPoint(this.array, names, part(isDim), part((name) => !isDim(name) && !this.isCoded(name)), signal);
   }
 
   private isCoded(name: string): boolean {

@@ -2,6 +2,8 @@
 import { colormap } from "hyperslab/deck";
 import { useEffect, useRef } from "preact/hooks";
 import { number } from "../text";
+import { SavePicture } from "../ui/SavePicture";
+import { captionOf } from "./caption";
 import { isColour, type Categories, type Numbers } from "./colouring";
 import { GeneBox } from "./genes";
 import type { SomaModel } from "./model";
@@ -27,6 +29,7 @@ export function Controls({ model }: { model: SomaModel }) {
         <input type="range" min="0.5" max="10" step="0.5" value={model.pointSize.value || sizeFor(model.positions.value?.length ?? 0)} onInput={(e) => (model.pointSize.value = Number(e.currentTarget.value))} />
       </label>
       <Legend model={model} />
+      {maps.length > 0 ? <SavePicture model={model} caption={() => captionOf(model)} /> : null}
       <SummaryTable model={model} />
     </div>
   );

@@ -2,6 +2,7 @@
 import type { Kind, Model } from "../kind";
 import { arrayOf, type Opened } from "../opened";
 import { RowChanges } from "../rows/Panel";
+import { EditRows } from "./EditRows";
 import { tableOf } from "./accepts";
 import { TablePanel } from "./panel";
 import { TableState } from "./state";
@@ -30,7 +31,7 @@ export const table: Kind<TableModel> = {
   model: (opened, link) => new TableModel(opened, link),
   Controls: ({ model }) => {
     const { fields, rows } = model.state;
-    return <p class="table-note">{rows.value ? `${rows.value.length.toLocaleString("en")} rows, ${fields.value.length} columns. ` : ""}Click a column's name to sort by it. Shift or Ctrl selects several rows.</p>;
+    return <><p class="table-note">{rows.value ? `${rows.value.length.toLocaleString("en")} rows, ${fields.value.length} columns. ` : ""}Click a column's name to sort by it. Shift or Ctrl selects several rows.</p><EditRows key={model.opened.place} model={model} state={model.state} /></>;
   },
   compares: true,
   Stage: ({ model }) => <><TablePanel state={model.state} name={nameOf(model.opened)} /><RowChanges opened={model.opened} where={model.state.view.value.where} /></>,

@@ -4,6 +4,7 @@ import { effect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Camera } from "../camera";
 import { Message } from "./Message";
+import { setDrawing } from "./drawing";
 
 interface Props {
   camera: Camera;
@@ -14,8 +15,8 @@ interface Props {
   onPoint(at: [number, number] | undefined): void;
   /** The pointer is over something that was drawn, or no longer. Only layers that are `pickable` count. */
   onPick?(picked: PickingInfo | undefined): void;
-  /** A pixel was clicked, without moving the picture. */
-  onClick?(at: [number, number]): void;
+  /** A pixel was clicked, without moving the picture, and what was drawn there. */
+  onClick?(at: [number, number], picked: PickingInfo | undefined): void;
   /** The picture was drawn. */
   onDrawn?(): void;
   onError(error: Error): void;
@@ -48,7 +49,12 @@ function Canvas(props: Props) {
     const observer = new ResizeObserver(resize);
     observer.observe(element);
     resize();
+    setDrawing(() => {
+      deck.current?.redraw("the picture is copied");
+      return element;
+    });
     return () => {
+      setDrawing(undefined);
       observer.disconnect();
       deck.current?.finalize();
     };
@@ -85,7 +91,7 @@ function start(canvas: HTMLCanvasElement, props: () => Props): Deck<Orthographic
       props().camera.look({ x, y, scale: 2 ** Number(zoom) });
     },
     onHover: (picked) => props().onPick?.(picked.picked ? picked : undefined),
-    onClick: ({ x, y }) => props().onClick?.([x, y]),
+    onClick: (picked) => props().onClick?.([picked.x, picked.y], picked.picked ? picked : undefined),
     onAfterRender: () => props().onDrawn?.(),
     onError: (error) => props().onError(error),
     getCursor: ({ isDragging }) => (isDragging ? "grabbing" : "crosshair"),

@@ -8,7 +8,7 @@ export function MeasureLayer({ model }: { model: GridModel }) {
   const { measure, camera } = model;
   const loaded = model.loaded.value;
   const layer = useRef<SVGSVGElement>(null);
-  const canMeasure = model.blended.value.length === 0 && !model.brush.value.isOn;
+  const canMeasure = model.blended.value.length === 0 && model.brush.value.tool === "move";
   const tool = canMeasure ? measure.tool.value : "move";
   useEffect(() => {
     const area = layer.current?.parentElement;

@@ -1,0 +1,36 @@
+// A form with an input for each field of a row.
+import { useSignal } from "@preact/signals";
+import type { Draft } from "./draft";
+import { hintOf } from "./parse";
+
+interface Props {
+  /** What the form starts with. Give it another `key` to start with another one. */
+  draft: Draft;
+  /** What the button says. */
+  action: string;
+  onWrite(entered: ReadonlyMap<string, string>): void;
+}
+
+export function RowForm({ draft: { fields, texts }, action, onWrite }: Props) {
+  const entered = useSignal(texts);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    onWrite(entered.peek());
+  };
+  return (
+    <form class="row-form" onSubmit={submit}>
+      {fields.map((field) => {
+        const hint = hintOf(field);
+        const input = { name: field.name, title: hint, placeholder: hint, autocomplete: "off", spellcheck: false, value: entered.value.get(field.name) ?? "" } as const;
+        const enter = (text: string) => { entered.value = new Map(entered.peek()).set(field.name, text); };
+        // Text may have several lines.
+        return (
+          <label key={field.name}>{field.name || "(unnamed)"}
+            {field.sort === "text" ? <textarea {...input} rows={1} onInput={(event) => enter(event.currentTarget.value)} /> : <input {...input} type="text" onInput={(event) => enter(event.currentTarget.value)} />}
+          </label>
+        );
+      })}
+      <button type="submit" class="plain">{action}</button>
+    </form>
+  );
+}

@@ -1,0 +1,29 @@
+// What can be edited: copies in the page's own storage, and folders of this device that the user lets the page change.
+import { signal } from "@preact/signals";
+import { DirectoryStore, type Store } from "hyperslab";
+import { isCopy } from "../copies";
+import type { Opened } from "../opened";
+
+/** The folders that the page may change, until it is closed. */
+const allowed = signal<ReadonlySet<Store>>(new Set());
+
+// A method that TypeScript's DOM library lacks.
+type Asked = FileSystemDirectoryHandle & { requestPermission?(options: { mode: "readwrite" }): Promise<PermissionState> };
+
+/** Whether what is open can be changed. Reads a signal. */
+export function canEdit({ place }: Opened): boolean {
+  return isCopy(place.url) || (place.store !== undefined && allowed.value.has(place.store));
+}
+
+/** Whether the user can be asked to let the page change what is open. */
+export function canAsk({ place: { store } }: Opened): boolean {
+  return store instanceof DirectoryStore && (store.root as Asked).requestPermission !== undefined;
+}
+
+/** Asks the user to let the page change a folder. Call it when a button is pressed. */
+export async function askToEdit({ place: { store } }: Opened): Promise<void> {
+  if (!(store instanceof DirectoryStore)) return;
+  const answer = await (store.root as Asked).requestPermission?.({ mode: "readwrite" });
+  if (answer !== "granted") throw new Error("The browser does not let the page change this folder. Edit a copy on this device.");
+  allowed.value = new Set([...allowed.peek(), store]);
+}

@@ -1,0 +1,61 @@
+// Writes of rows: of tables and of points.
+import { deleteCells, put, type AxisSelection, type TileArray, type Value } from "hyperslab";
+import { countOf, type Range } from "../table/selection";
+import type { Field } from "../table/field";
+import { cellOf, type Draft } from "./draft";
+import { conditionOf } from "./parse";
+
+/** The most rows that are deleted by their coordinates at once. */
+export const DELETED_MAX = 500;
+
+/** Whether several cells may have the same coordinates. Then a write replaces none, and coordinates do not name one cell. */
+export function allowsDuplicates({ schema }: TileArray): boolean {
+  return schema["allows_duplicates"] === true;
+}
+
+/** Fails if coordinates do not name one cell. */
+function refuseDuplicates(array: TileArray): void {
+  if (allowsDuplicates(array)) throw new Error("This array may have several cells at the same coordinates, so one of them cannot be changed or deleted alone. Add cells, or delete all that meet a condition.");
+}
+
+/**
+ * Writes a row, with a text for each field, as one fragment. It replaces the row at its coordinates. Fails for a changed row
+ * if the array allows duplicates.
+ */
+export async function writeRow(array: TileArray, draft: Draft, entered: ReadonlyMap<string, string>): Promise<void> {
+  if (draft.stored) refuseDuplicates(array);
+  const cells = draft.fields.map((field) => [field, cellOf(draft, field, entered)] as const);
+  const columns = Object.fromEntries(cells.filter(([{ dimension }]) => array.kind === "sparse" || !dimension).map(([{ name }, cell]) => [name, [cell] as never]));
+  const box = array.kind === "sparse" ? null : array.dims.map(({ name }) => {
+    const at = cells.find(([field]) => field.name === name)?.[1] as number | bigint;
+    return [at, at] as AxisSelection;
+  });
+  await put(array, box as never, columns);
+}
+
+/** Reads the coordinates of rows. Fails if there are too many. */
+export async function coordinatesOf(array: TileArray, ranges: readonly Range[], load: (row: number, names: readonly string[]) => Promise<(name: string) => Value | undefined>): Promise<Value[][]> {
+  const count = countOf({ ranges, anchor: 0 });
+  if (count > DELETED_MAX) throw new Error(`${count.toLocaleString("en")} rows are selected; at most ${DELETED_MAX} are deleted at once. Enter a condition, and delete all rows that meet it.`);
+  const names = array.dims.map(({ name }) => name);
+  const found: Value[][] = [];
+  for (const [first, last] of ranges) {
+    for (let row = first; row <= last; row += 1) {
+      const cell = await load(row, names);
+      found.push(names.map((name) => cell(name) ?? null));
+    }
+  }
+  return found;
+}
+
+/** Deletes the cells at some coordinates. They stay readable at earlier times. Fails if the array allows duplicates. */
+export async function deleteRows(array: TileArray, fields: readonly Field[], rows: readonly (readonly Value[])[]): Promise<void> {
+  refuseDuplicates(array);
+  const dims = array.dims.map(({ name }) => fields.find((field) => field.name === name) as Field);
+  await deleteCells(array, rows.map((row) => `(${conditionOf(dims, row)})`).join(" or "));
+}
+
+/** Deletes the cells that meet a condition. */
+export async function deleteWhere(array: TileArray, where: string): Promise<void> {
+  await deleteCells(array, where);
+}

@@ -1,0 +1,28 @@
+// Work that a button starts: one at a time, with a line that says what is being done or why it failed.
+import { signal, type Signal } from "@preact/signals";
+import { changing, messageOf } from "../session";
+
+export class Task {
+  /** What is being done, or what went wrong. */
+  readonly text: Signal<string | undefined> = signal(undefined);
+  readonly isRunning = signal(false);
+
+  /** Runs work, unless other work runs. Returns whether it succeeded. */
+  async run(what: string, work: () => Promise<unknown>): Promise<boolean> {
+    if (this.isRunning.peek()) return false;
+    this.isRunning.value = true;
+    changing.value += 1;
+    this.text.value = what;
+    try {
+      await work();
+      this.text.value = undefined;
+      return true;
+    } catch (error) {
+      this.text.value = messageOf(error);
+      return false;
+    } finally {
+      this.isRunning.value = false;
+      changing.value -= 1;
+    }
+  }
+}
