@@ -71,6 +71,13 @@ test("the value under the cursor is that of tiledb-py", async () => {
   assert.match(await middle(other.page), new RegExp(`: ${found["gdal_mdim/temp"]} K$`));
 });
 
+test("a raster has the unit of its coordinate reference system, and a scale bar", async () => {
+  const { page, errors } = await open("gdal_raster");
+  assert.match(await page.textContent("#graticule .scale"), /^\d+ m$/);
+  assert.match(await middle(page), /^Y 4,999,\d+ m, X 500,\d+ m: /);
+  assert.deepEqual(await errors(), []);
+});
+
 test("channels are drawn together in their colours, and alone in a colour map", async () => {
   const { page, errors } = await open("gdal_raster_modes/band");
   assert.equal(await page.locator("#channels .row").count(), 3);

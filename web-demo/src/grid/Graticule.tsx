@@ -1,4 +1,5 @@
 // Lines at round coordinates over the picture, with a scale bar where the unit is a length.
+import { unitOf } from "./crs";
 import type { Loaded } from "./model";
 import { roundUp, ticksOf } from "./ticks";
 import type { Camera } from "../camera";
@@ -6,8 +7,10 @@ import * as text from "../text";
 
 /** The width of the scale bar, at least. */
 const BAR_PX = 80;
+/** How far the scale bar is above the lower edge. */
+const BAR_UP_PX = 50;
 
-export function Graticule({ loaded: { x, y, placement }, camera }: { loaded: Loaded; camera: Camera }) {
+export function Graticule({ loaded: { variable, crs, x, y, placement }, camera }: { loaded: Loaded; camera: Camera }) {
   const { visible, state, size } = camera;
   const [left, right] = visible.value.x;
   const [low, high] = visible.value.y;
@@ -15,6 +18,8 @@ export function Graticule({ loaded: { x, y, placement }, camera }: { loaded: Loa
   const across = ticksOf(x, left, right, scale);
   const down = y ? ticksOf(y, low / placement.aspect, high / placement.aspect, scale * placement.aspect) : [];
   const { width, height } = size.value;
+  const step = unitOf(crs[variable.crs ?? -1])?.isTrue === false ? undefined : lengthOf(x);
+  const isAtBar = (py: number) => step !== undefined && py > height - BAR_UP_PX - 22 && py < height - BAR_UP_PX + 22;
   return (
     <svg id="graticule" viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
       {across.map(({ place, text: label }) => {
@@ -23,9 +28,9 @@ export function Graticule({ loaded: { x, y, placement }, camera }: { loaded: Loa
       })}
       {down.map(({ place, text: label }) => {
         const [, py] = camera.toScreen(0, place * placement.aspect);
-        return <g key={`y${place}`}><path d={`M0 ${py}H${width}`} /><text x={6} y={py - 4}>{label}</text></g>;
+        return <g key={`y${place}`}><path d={`M0 ${py}H${width}`} />{isAtBar(py) ? null : <text x={6} y={py - 4}>{label}</text>}</g>;
       })}
-      <ScaleBar step={lengthOf(x)} scale={scale} unit={x.axis.unit ?? ""} height={height} />
+      <ScaleBar step={step} scale={scale} unit={x.axis.unit ?? ""} height={height} />
     </svg>
   );
 }
@@ -34,7 +39,7 @@ function ScaleBar({ step, scale, unit, height }: { step: number | undefined; sca
   if (step === undefined) return null;
   const length = roundUp((BAR_PX / scale) * step);
   const pixels = (length / step) * scale;
-  return <g class="scale"><path d={`M16 ${height - 50}v6h${pixels}v-6`} /><text x={16} y={height - 56}>{`${text.number(length)} ${unit}`}</text></g>;
+  return <g class="scale"><path d={`M16 ${height - BAR_UP_PX}v6h${pixels}v-6`} /><text x={16} y={height - BAR_UP_PX - 6}>{`${text.number(length)} ${unit}`}</text></g>;
 }
 
 /** The width of a column, if its unit is a length. */

@@ -14,6 +14,7 @@ import { channelLink, channelsOf, linkedChannels, type DrawnChannel } from "./ch
 import { isColormap } from "../colors";
 import { compared } from "../compare";
 import { Comparison } from "./compare/state";
+import { withUnit } from "./crs";
 import { Measure } from "./measure/state";
 import { filled, lastOf, Stroke, writeCells, type Box } from "./paint";
 import { placeOf, type Placement } from "./place";
@@ -321,8 +322,9 @@ export class GridModel implements Model {
 
 async function loadVariable(variable: Variable, opened: Opened): Promise<Loaded> {
   const array = await openArray(opened, variable.path);
+  const crs = opened.dataset.crs?.[variable.crs ?? -1];
   const [found, meaning, method, ...axes] = await Promise.all([
-    levelsOf(variable, array, opened), meaningOf(variable, array), methodOf(variable, array), ...variable.axes.map((axis) => labelled(axis, array, opened)),
+    levelsOf(variable, array, opened), meaningOf(variable, array), methodOf(variable, array), ...variable.axes.map((axis) => labelled(withUnit(axis, crs), array, opened)),
   ]);
   const [x, y] = drawnAxes(axes);
   if (!x) throw new Error(`${variable.name || "The variable"} has no axis to draw. Choose another variable.`);

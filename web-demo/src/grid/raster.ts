@@ -114,14 +114,15 @@ function evenly({ axis: { coordinates, guessed } }: LabelledAxis): { start: numb
 /** The coordinate reference system, if it has an EPSG code. Degrees without one are those of WGS 84, as in CF. */
 function crsOf({ variable, x, y, crs }: Loaded): Raster["crs"] {
   const own = crs[variable.crs ?? -1];
-  const epsg = Number(/^EPSG:(\d+)$/i.exec(own?.code ?? "")?.[1] ?? NaN);
+  const epsg = Number(/^EPSG:(\d+)$/i.exec(own?.code ?? own?.wkt ?? "")?.[1] ?? NaN);
   const areDegrees = /^degrees?(_|$)/.test(x.axis.unit ?? "") && /^degrees?(_|$)/.test(y?.axis.unit ?? "");
   if (epsg >= 1024 && epsg <= 32_766) return { epsg, isGeographic: own ? isGeographic(own, areDegrees) : areDegrees };
   return !own && areDegrees ? { epsg: 4326, isGeographic: true } : undefined;
 }
 
 function isGeographic({ wkt, projjson }: Crs, areDegrees: boolean): boolean {
-  if (wkt) return /^\s*GEO(G|D)/i.test(wkt);
+  // Some data has the code in place of the text.
+  if (wkt && !/^EPSG:/i.test(wkt)) return /^\s*GEO(G|D)/i.test(wkt);
   const type = (projjson as { type?: unknown } | undefined)?.type;
   return typeof type === "string" ? /^Geo/.test(type) : areDegrees;
 }
