@@ -5,27 +5,54 @@ const SECONDS: readonly [RegExp, number][] = [
   [/^(ms|msecs?|milliseconds?)$/i, 1e-3], [/^(us|microseconds?)$/i, 1e-6],
 ];
 
+const LENGTHS: readonly number[] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+/** The calendars of climate models in which all years are equal, with the days of their months. */
+const EQUAL_YEARS: readonly [RegExp, readonly number[]][] = [
+  [/^360_day$/i, LENGTHS.map(() => 30)], [/^(noleap|365_day)$/i, LENGTHS], [/^(all_leap|366_day)$/i, LENGTHS.with(1, 29)],
+];
+const DAY_MS = 86_400_000;
+
 /**
  * The date of a number in a unit such as "days since 1990-01-01 12:00". `undefined` if the unit is none of time, or if the
- * calendar is not that of dates in JavaScript.
+ * calendar is neither that of dates in JavaScript nor one in which all years are equal.
  */
 export function cfTime(value: number, unit: string, calendar = "standard"): string | undefined {
   const [, word = "", date = "", clock = "00:00:00", zone = "Z"] = /^(\w+) since (-?\d{1,4}-\d{1,2}-\d{1,2})(?:[T ]+(\d{1,2}:\d{1,2}(?::\d{1,2}(?:\.\d+)?)?))?\s*(Z|UTC|[+-]\d{1,2}:?\d{2})?/i.exec(unit) ?? [];
   const seconds = SECONDS.find(([pattern]) => pattern.test(word))?.[1];
-  if (seconds === undefined || !/^(standard|gregorian|proleptic_gregorian)$/i.test(calendar)) return undefined;
-  const [year = "", month = "", day = ""] = date.split("-");
+  if (seconds === undefined) return undefined;
+  const [, year = "", month = "", day = ""] = /^(-?\d+)-(\d+)-(\d+)$/.exec(date) ?? [];
   const [hour = "0", minute = "0", second = "0"] = clock.split(":");
-  const from = Date.UTC(2000, Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second));
-  const start = new Date(from);
+  const since = Date.UTC(1970, 0, 1, Number(hour), Number(minute)) + Number(second) * 1000 - zoneMinutes(zone) * 60_000 + value * seconds * 1000;
+  const months = EQUAL_YEARS.find(([pattern]) => pattern.test(calendar))?.[1];
+  if (months) return equalYears(months, [Number(year), Number(month), Number(day)], Math.round(since));
+  if (!/^(standard|gregorian|proleptic_gregorian)$/i.test(calendar)) return undefined;
+  const start = new Date(Date.UTC(2000, Number(month) - 1, Number(day)));
   start.setUTCFullYear(Number(year));
-  const ms = start.getTime() - zoneMinutes(zone) * 60_000 + value * seconds * 1000;
+  const ms = start.getTime() + since;
   // Before this day, the standard calendar is Julian.
   if (!/^proleptic/i.test(calendar) && ms < Date.UTC(1582, 9, 15)) return undefined;
   const then = new Date(Math.round(ms));
   if (Number.isNaN(then.getTime())) return undefined;
-  const [ymd = "", hms = ""] = then.toISOString().split("T");
-  if (/^00:00:00\.000Z$/.test(hms)) return ymd;
-  return `${ymd} ${hms.replace(/(:00)?\.000Z$|Z$/, "")}`;
+  return withClock(then.toISOString().split("T")[0] ?? "", then);
+}
+
+/** A date in a calendar in which all years are equal, so many milliseconds after the start of a day. */
+function equalYears(months: readonly number[], [year, month, day]: readonly [number, number, number], since: number): string | undefined {
+  const length = months.reduce((sum, days) => sum + days, 0);
+  const days = Math.floor(since / DAY_MS);
+  const count = year * length + months.slice(0, month - 1).reduce((sum, days) => sum + days, 0) + day - 1 + days;
+  if (!Number.isSafeInteger(count)) return undefined;
+  const then = Math.floor(count / length);
+  let [rest, i] = [count - then * length, 0];
+  for (; rest >= (months[i] ?? length); i += 1) rest -= months[i] ?? 0;
+  const padded = (part: number, digits: number) => String(part).padStart(digits, "0");
+  return withClock(`${then < 0 ? "-" : ""}${padded(Math.abs(then), 4)}-${padded(i + 1, 2)}-${padded(rest + 1, 2)}`, new Date(since - days * DAY_MS));
+}
+
+/** A date with the time of its day, unless that is midnight. */
+function withClock(date: string, time: Date): string {
+  const clock = (time.toISOString().split("T")[1] ?? "").replace(/(:00)?\.000Z$|Z$/, "");
+  return clock === "00:00" ? date : `${date} ${clock}`;
 }
 
 function zoneMinutes(zone: string): number {
