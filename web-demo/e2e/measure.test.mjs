@@ -124,6 +124,11 @@ print(json.dumps([[r + 5, c - 10, None if math.isnan(rain[r, c]) else float(rain
   const [y, x, value] = line[12];
   assert.notEqual(value, null);
   assert.equal(await page.textContent("#line-value"), `y ${y}, x ${x}: ${value} mm`);
+  // The same value by keyboard.
+  await page.focus("#line svg");
+  for (const key of ["End", "ArrowLeft"]) await page.keyboard.press(key);
+  assert.equal(await page.textContent("#line-value"), `y ${y}, x ${x}: ${value} mm`);
+  assert.equal(await page.getAttribute("#line svg", "aria-valuetext"), `y ${y}, x ${x}: ${value} mm`);
   await shot(page, "line");
   await page.reload();
   await settled(page);
@@ -141,6 +146,10 @@ test("a box of too many cells is refused, and a long read can be stopped", async
   assert.match(await page.textContent("#statistics [role=alert]"), /This box has 400,000,000 cells; at most 100,000,000 are measured. Choose a smaller box/);
   await page.evaluate(() => { location.hash = location.hash.replace(/box=[^&]*/, "box=0%2C0%2C9999%2C9999"); });
   await page.waitForFunction(() => document.querySelector("#statistics progress")?.value > 0);
+  // The link does not wait for the measurement.
+  await page.selectOption("#colours", "magma");
+  await page.waitForFunction(() => location.hash.includes("map=magma"));
+  assert.equal(await page.locator("#statistics progress").count(), 1, "the box is still being read");
   await page.click(["#statistics button", "Stop"]);
   await settled(page);
   const { "Cells with a value": count, "Cells without": missing } = await statistics(page);

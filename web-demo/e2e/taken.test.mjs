@@ -125,6 +125,14 @@ test("a click shows the values along the axis with a slider, and a click there m
   await page.mouse.click(chart.x + chart.width - 10, chart.y + 40);
   await settled(page);
   assert.match(await page.textContent("#axes output"), /^3$/);
+  // The keyboard reads values, and Enter moves the slider as a click does.
+  await page.focus("#profile svg");
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowRight");
+  assert.match(await page.textContent("#profile-value"), /^1: no data$/);
+  await page.keyboard.press("Enter");
+  await settled(page);
+  assert.match(await page.textContent("#axes output"), /^1$/);
   await shot(page, "profile");
   assert.deepEqual(await errors(), []);
 });

@@ -29,7 +29,7 @@ export function keepHistory(): void {
     // The page's first picture takes the entry that the browser made.
     if (isOther && current() !== key && !(isFirst && current() === undefined)) pushEntry(key, time);
     // Until everything has been read, a link would lack parts of it. The user may have gone back meanwhile.
-    if (typeof key === "string" && model.busy.value === 0 && (current() === key || current() === undefined)) writeLink({ url: key, ...link });
+    if (typeof key === "string" && (model.linking ?? model.busy).value === 0 && (current() === key || current() === undefined)) writeLink({ url: key, ...link });
   });
   onpopstate = () => {
     const key = current();

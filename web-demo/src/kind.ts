@@ -8,6 +8,8 @@ export interface Model {
   readonly opened: Opened;
   /** The number of reads that run. */
   readonly busy: ReadonlySignal<number>;
+  /** The number of reads that `link` waits for: `busy`, unless some reads change nothing in it. */
+  readonly linking?: ReadonlySignal<number>;
   /** Why something could not be read or drawn, for the user. */
   readonly failure: ReadonlySignal<string | undefined>;
   /** What restores the state, apart from the address and the time: becomes part of the page's link. Reads signals. */

@@ -35,6 +35,13 @@ export function SeriesChart({ id, title, series, position, onMove, onOver, onClo
     over.value = to;
     onOver?.(to);
   };
+  const press = (event: KeyboardEvent) => {
+    const to = stepped(event.key, at, length);
+    if (to !== undefined) move(to);
+    else if (event.key === "Enter" || event.key === " ") onMove?.(at);
+    else return;
+    event.preventDefault();
+  };
   const end = (value: number) => `${text.number(value)}${meaning.unit && meaning.unit !== "1" ? ` ${meaning.unit}` : ""}`;
   return (
     <figure id={id} class="chart">
@@ -44,7 +51,8 @@ export function SeriesChart({ id, title, series, position, onMove, onOver, onClo
         <button type="button" class="plain" onClick={() => save(new Blob([csvOf(series)], { type: "text/csv" }), `${id}-${series.name || "values"}.csv`)}>Save CSV</button>
         <button type="button" class="plain" aria-label="Close the chart" onClick={onClose}>×</button>
       </figcaption>
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={finite.length === 0 ? "No data" : `From ${end(lo)} to ${end(hi)}`}
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="slider" tabIndex={0} aria-label={`${title}: ${finite.length === 0 ? "no data" : `values from ${end(lo)} to ${end(hi)}`}`}
+        aria-valuemin={0} aria-valuemax={length - 1} aria-valuenow={at} aria-valuetext={`${series.label(at)}: ${textAt(series, at)}`} onKeyDown={press} onBlur={() => move(undefined)}
         onPointerMove={(event) => move(positionAt(event))} onPointerLeave={() => move(undefined)} onClick={(event) => onMove?.(positionAt(event))}>
         <path class="line" d={pathOf(values, across, down)} />
         <path class="mark" d={`M${across(at)} 0V${HEIGHT}`} />
@@ -52,6 +60,13 @@ export function SeriesChart({ id, title, series, position, onMove, onOver, onClo
       <div class="ends"><span>{series.label(0)}</span><span>{finite.length === 0 ? "no data" : `${end(lo)} … ${end(hi)}`}</span><span>{series.label(length - 1)}</span></div>
     </figure>
   );
+}
+
+/** The place that a key leads to. `undefined` for other keys. */
+function stepped(key: string, at: number, length: number): number | undefined {
+  const steps: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10, Home: -length, End: length };
+  const step = steps[key];
+  return step === undefined ? undefined : Math.max(0, Math.min(length - 1, at + step));
 }
 
 /** Lines between neighbouring values, with gaps where there is no data. A value without neighbours is a dot. */

@@ -94,7 +94,8 @@ export class GridModel implements Model {
   readonly measure: Measure;
   /** What changed between the shown moment and another. */
   readonly comparison: Comparison;
-  readonly busy = computed(() => this.loading.value + this.reading.value + Number(this.measure.progress.value !== undefined) + Number(this.comparison.isReading.value));
+  readonly linking = computed(() => this.loading.value + this.reading.value);
+  readonly busy = computed(() => this.linking.value + Number(this.measure.progress.value !== undefined) + Number(this.comparison.isReading.value));
   readonly range = computed(() => this.chosenRange.value ?? this.seenRange.value);
   /** Whether nothing was loaded yet, also at another time: what the link says holds then. */
   private isNew = true;
