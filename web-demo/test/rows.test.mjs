@@ -22,3 +22,19 @@ test("keys with several rows lose those that are equal", () => {
 test("texts with separators do not mix keys", () => {
   assert.deepEqual(told([["a,b", "c"]], [["a", "b,c"]], 2).map(([kind]) => kind), ["added", "removed"]);
 });
+
+test("rows are compared only if they fit in memory", async () => {
+  const { readRows } = await load("rows/texts.ts");
+  const { create, MemoryStore, open, put } = await import("../../wasm/npm/dist/node.js");
+  const store = new MemoryStore();
+  const array = await create(store, { type: "sparse", dims: [{ name: "id", type: "int32", domain: [0, 9999], tile: 100 }], attrs: [{ name: "text", type: "string_utf8", cell: "var" }, { name: "n", type: "int8", nullable: true }] });
+  await put(array, null, { id: Int32Array.from({ length: 3000 }, (_, i) => i), text: Array.from({ length: 3000 }, (_, i) => `${i}`.padStart(1000, "x")), n: { values: new Int8Array(3000).fill(7), validity: Uint8Array.from({ length: 3000 }, (_, i) => Number(i > 0)) } });
+  const field = (name, sort, type) => ({ name, sort, type, nullable: name === "n", dimension: name === "id" });
+  const side = { array: await open(store), fields: [field("id", "integer", "int32"), field("text", "text", "string_utf8"), field("n", "integer", "int8")] };
+  const read = (bytes, where = "") => readRows(side, ["id", "text", "n"], where, new AbortController().signal, bytes);
+  const rows = await read(2 ** 23);
+  assert.equal(rows.length, 3000);
+  assert.deepEqual([rows.at(0)[2], rows.at(2999).map((text) => text.slice(-5))], ["\0", ["2999", "x2999", "7"]]);
+  await assert.rejects(read(2 ** 20), /The rows take more than 1 MiB. Enter a condition that fewer rows meet/);
+  assert.equal((await read(2 ** 20, "id < 100")).length, 100);
+});

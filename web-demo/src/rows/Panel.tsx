@@ -8,7 +8,8 @@ import { messageOf } from "../session";
 import { line } from "../table/cells";
 import * as text from "../text";
 import type { RowChange } from "./changes";
-import { NULL, readChanges, type Changes } from "./read";
+import { readChanges, type Changes } from "./read";
+import { NULL } from "./texts";
 
 /** The most rows that are listed. All of them are saved. */
 const LISTED_MAX = 500;

@@ -1,14 +1,9 @@
-// Reads the rows of an array at two moments, as text.
-import { query, type Columns, type Ranges, type TileArray } from "hyperslab";
+// Reads what changed in the rows of an array between two moments.
+import type { TileArray } from "hyperslab";
 import { arrayOf, openPlace, type Opened } from "../opened";
-import { exportedText } from "../table/cells";
-import { fieldsOf, valueOf, type Field } from "../table/field";
-import { changesOf, type RowChange, type RowTexts } from "./changes";
-
-/** The most rows that are compared at each moment. */
-export const ROWS_MAX = 200_000;
-/** The text of null, which is no text of a value. */
-export const NULL = "\0";
+import { fieldsOf } from "../table/field";
+import { changesOf, type RowChange } from "./changes";
+import { readRows, type Side } from "./texts";
 
 /** What changed, in columns that both moments have: dimensions first. */
 export interface Changes {
@@ -30,24 +25,4 @@ export async function readChanges(opened: Opened, time: number, where: string, s
   const others = [...before.fields, ...after.fields].map(({ name }) => name).filter((name) => !names.includes(name));
   const [old, fresh] = await Promise.all([readRows(before, names, where, signal), readRows(after, names, where, signal)]);
   return { names, others, rows: changesOf(old, fresh, now.dims.length) };
-}
-
-interface Side { readonly array: TileArray; readonly fields: readonly Field[] }
-
-async function readRows({ array, fields }: Side, names: readonly string[], where: string, signal: AbortSignal): Promise<RowTexts> {
-  const chosen = names.map((name) => fields.find((field) => field.name === name) as Field);
-  const domain = array.nonEmptyDomain();
-  if (!domain) return { length: 0, at: () => [] };
-  // Of a dense array, only the part that was written has rows. A condition would change its other cells to fill values.
-  const ranges = array.kind === "dense" ? Object.fromEntries(array.dims.flatMap(({ name }, i) => (domain[i] ? [[name, domain[i]]] : []))) as Ranges : {};
-  const cells: Columns = await query(array, { ranges, ...(where && array.kind === "sparse" ? { where } : {}), attrs: names, limit: ROWS_MAX + 1, signal }).columns();
-  if (cells.length > ROWS_MAX) throw new Error(`There are more than ${ROWS_MAX.toLocaleString("en")} rows. Enter a condition that fewer rows meet, or compare exports of both moments with \`hyperslab export --at\`.`);
-  const columns = chosen.map((field) => [field, cells.columns[field.name]] as const);
-  return {
-    length: cells.length,
-    at: (row) => columns.map(([field, column]) => {
-      const value = valueOf(field, column?.at(row) ?? null);
-      return value === null ? NULL : exportedText(field, value);
-    }),
-  };
 }
