@@ -23,15 +23,41 @@ export function common(a: Box, b: Box): Box | undefined {
   return box.c0 <= box.c1 && box.r0 <= box.r1 ? box : undefined;
 }
 
-/** The parts of a box, of at most `most` cells each, in whole rows if they are short enough. */
-export function partsOf(box: Box, most: number): Box[] {
-  const width = Math.min(box.c1 - box.c0 + 1, most);
-  const height = Math.max(1, Math.floor(most / width));
-  const parts: Box[] = [];
-  for (let r0 = box.r0; r0 <= box.r1; r0 += height) {
-    for (let c0 = box.c0; c0 <= box.c1; c0 += width) parts.push({ c0, c1: Math.min(box.c1, c0 + width - 1), r0, r1: Math.min(box.r1, r0 + height - 1) });
-  }
-  return parts;
+/** The tiles in which the cells of a picture are stored: their sides, and the first column and row of one. */
+export interface Tiles { readonly columns: number; readonly rows: number; readonly c0: number; readonly r0: number }
+
+/** The tiles of an array. Tiles of one cell stand for those that do not match the cells of the picture. */
+export function tilesOf({ dims, schema }: TileArray, { x, y }: Placed): Tiles {
+  const side = (axis: LabelledAxis | undefined): readonly [length: number, first: number] => {
+    const name = axis?.axis.dimension;
+    const [tile, stride] = [dims.find((dim) => dim.name === name)?.tile ?? 1, axis?.axis.stride ?? 1];
+    const start = (schema.dimensions.find((dim) => dim.name === name)?.["domain"] as readonly unknown[] | undefined)?.[0];
+    const offset = Number(axis?.coordinate(0)) - Number(start);
+    const isWhole = Number.isSafeInteger(offset) && Number.isSafeInteger(tile / stride) && Number.isSafeInteger(offset / stride);
+    return isWhole && tile > 0 ? [tile / stride, -offset / stride] : [1, 0];
+  };
+  const [[columns, c0], [rows, r0]] = [side(x), side(y)];
+  return { columns, rows, c0, r0 };
+}
+
+/** The parts of a box, of at most `most` cells each: whole rows of tiles if they are small enough, so that each tile is read once. */
+export function partsOf({ c0, c1, r0, r1 }: Box, most: number, tiles: Tiles = { columns: 1, rows: 1, c0: 0, r0: 0 }): Box[] {
+  const { columns, rows } = tiles.columns * tiles.rows <= most ? tiles : { columns: 1, rows: 1 };
+  const across = c1 - c0 + 1;
+  const width = across * rows <= most ? across : Math.floor(most / rows / columns) * columns;
+  const height = Math.floor(most / width / rows) * rows;
+  const spans = (from: number, to: number, size: number, tile: number, first: number) => {
+    const found: (readonly [number, number])[] = [];
+    // The first part ends where a tile does.
+    for (let start = from; start <= to;) {
+      const next = start + size - ((((start - first) % tile) + tile) % tile);
+      found.push([start, Math.min(to, next - 1)]);
+      start = next;
+    }
+    return found;
+  };
+  const lines = width === across ? [[c0, c1] as const] : spans(c0, c1, width, columns, tiles.c0);
+  return spans(r0, r1, height, rows, tiles.r0).flatMap(([top, bottom]) => lines.map(([left, right]) => ({ c0: left, c1: right, r0: top, r1: bottom })));
 }
 
 /** Reads the cells of a box. The other axes stay at the positions `at`. */

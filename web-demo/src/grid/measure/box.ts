@@ -1,5 +1,5 @@
 // Statistics of the cells of a box, read from the finest level in parts.
-import { partsOf, readBox, sizeOf, type Box, type Look } from "../cells";
+import { partsOf, readBox, sizeOf, tilesOf, type Box, type Look } from "../cells";
 import type { Loaded } from "../model";
 import { Totals, type Statistics } from "./totals";
 
@@ -15,7 +15,7 @@ export async function measureBox(loaded: Loaded, box: Box, at: Readonly<Record<s
   if (cells > BOX_MAX) throw new Error(`This box has ${cells.toLocaleString("en")} cells; at most ${BOX_MAX.toLocaleString("en")} are measured. Choose a smaller box, or save the cells with \`hyperslab export\` and measure the file.`);
   const totals = new Totals(loaded.meaning);
   let read = 0;
-  for (const part of partsOf(box, PART_MAX)) {
+  for (const part of partsOf(box, PART_MAX, tilesOf(array, loaded))) {
     totals.add(valuesOf(part, await readBox(array, loaded, part, at, signal)));
     signal.throwIfAborted();
     onPart(totals.statistics, read += sizeOf(part));
