@@ -1,12 +1,15 @@
 //! An array as of a time, with a fingerprint of its cells.
 
-use std::sync::Arc;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::{Arc, OnceLock};
 
 use futures_util::lock::Mutex;
 
 use super::fill::Facts;
 use super::hash::hash;
-use crate::array::Array;
+use super::listed;
+use crate::array::{Array, Fragment};
+use crate::sort::sort_by_number;
 
 /// An array as of a time.
 #[derive(Debug, Clone)]
@@ -21,6 +24,9 @@ pub(super) struct Snapshot {
     pub(super) modified_ms: u64,
     /// What the Zarr view needs to know of the array, once it is loaded.
     pub(super) facts: Arc<Mutex<Option<Arc<Facts>>>>,
+    /// The hashes of the names in `fragments/` with the positions of their fragments, in order, once a name is looked up.
+    /// The names themselves would take ten times the memory.
+    by_name: Arc<OnceLock<Vec<(u64, usize)>>>,
 }
 
 impl Snapshot {
@@ -43,6 +49,31 @@ impl Snapshot {
             modified_ms: times.last().copied().unwrap_or(0),
             times,
             facts: Arc::default(),
+            by_name: Arc::default(),
         }
     }
+
+    /// The fragment that a file in `fragments/` describes.
+    pub(super) fn fragment_of_file(&self, file: &str) -> Option<&Arc<Fragment>> {
+        let fragments = self.array.fragments();
+        let by_name = self.by_name.get_or_init(|| {
+            let all = fragments.iter().enumerate();
+            let mut all: Vec<_> = all
+                .flat_map(|(i, f)| listed::fragment_files(f).map(|name| (hash_of(&name), i)))
+                .collect();
+            sort_by_number(&mut all, |(hash, _)| *hash);
+            all
+        });
+        let hash = hash_of(file);
+        let first = by_name.partition_point(|(other, _)| *other < hash);
+        let same = by_name.iter().skip(first).take_while(|(other, _)| *other == hash);
+        same.filter_map(|(_, i)| fragments.get(*i))
+            .find(|f| listed::fragment_files(f).iter().any(|name| name == file))
+    }
+}
+
+fn hash_of(name: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish()
 }

@@ -145,13 +145,28 @@ fn fragments_have_readable_names() {
     let view = view();
     let found = names(&view, "grids/dense/fragments");
     assert!(found[0].starts_with("1970-01-01T00:00:01.000Z_"), "{found:?}");
-    let json: serde_json::Value =
-        serde_json::from_slice(&file(&view, &format!("grids/dense/fragments/{}", found[0]))).unwrap();
-    let stored = json["name"].as_str().unwrap();
-    assert_eq!(
-        file(&view, &format!("grids/dense/fragments/{stored}.json")),
-        file(&view, &format!("grids/dense/fragments/{}", found[0]))
-    );
+    let file = |name: &str| file(&view, &format!("grids/dense/fragments/{name}"));
+    let stored = found.iter().map(|name| {
+        let json: serde_json::Value = serde_json::from_slice(&file(name)).unwrap();
+        let stored = json["name"].as_str().unwrap().to_owned();
+        // The stored name leads to the same file.
+        assert_eq!(file(&format!("{stored}.json")), file(name));
+        stored
+    });
+    let stored: Vec<String> = stored.collect();
+    let array = block_on(Array::open(
+        &view.source().context,
+        "grids/dense",
+        &OpenOptions::default(),
+    ))
+    .unwrap();
+    let expect: Vec<&str> = array.fragments().iter().map(|f| f.name.as_str()).collect();
+    assert_eq!(stored, expect);
+    let other = found[0].replace("01.000Z", "01.001Z");
+    for absent in ["1970.json", &*stored[0], &*other] {
+        let node = block_on(view.lookup(&format!("grids/dense/fragments/{absent}")));
+        assert!(!matches!(node, Ok(Some(_))), "{absent}");
+    }
 }
 
 #[test]

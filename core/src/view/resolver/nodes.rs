@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 
 use super::{View, chunks, coordinates, facts};
-use crate::array::{Array, Fragment};
+use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::format::enumeration::Enumeration;
 use crate::schema_json;
@@ -56,10 +56,7 @@ impl View {
             ViewPath::Metadata => text(documents::metadata(&array.metadata().await?)),
             ViewPath::SlicesReadme => text(readme::slices_readme(snapshot)),
             ViewPath::Fragment(name) => {
-                let is_named = |f: &&Arc<Fragment>| {
-                    name.strip_suffix(".json") == Some(&*f.name) || listed::fragment_file(f) == *name
-                };
-                let found = array.fragments().iter().find(is_named);
+                let found = snapshot.fragment_of_file(name);
                 found.and_then(|f| text(documents::fragment(f, &f.schema)))
             }
             ViewPath::Zarr => Some(Node::dir(path, modified)),
