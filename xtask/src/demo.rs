@@ -211,10 +211,12 @@ fn hyperslab(args: &[&str]) -> Outcome {
     run::run(command(&text(&program("hyperslab"))).args(args))
 }
 
-/// Options of cargo for programs that are built quickly. The sample arrays are on this machine, so they need no clients of
-/// object stores. At level 0, importing the samples takes a minute longer.
+/// Options of cargo for programs that are built quickly. The samples are files of several formats on this machine, so they
+/// need the readers of formats, but no clients of object stores. At level 0, importing takes a minute longer.
 const QUICK: &[&str] = &[
     "--no-default-features",
+    "--features",
+    "hyperslab-cli/formats",
     "--config",
     "profile.dev.package.hyperslab-cli.opt-level=1",
 ];
