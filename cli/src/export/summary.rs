@@ -63,7 +63,7 @@ async fn aggregates(job: &Job, args: &Export) -> Result<()> {
         let defined = args.agg.iter().filter(|agg| is_defined(**agg, field));
         let wanted: Vec<Aggregate> = defined.map(|agg| aggregate(*agg)).collect();
         let found = match job.is_empty() {
-            true => vec![None; wanted.len()],
+            true => wanted.iter().map(nothing).collect(),
             false => Stored::of(&dataset, field).aggregates(job, field, &wanted).await?,
         };
         // Sums end at the limits of the type.
@@ -87,6 +87,11 @@ async fn aggregates(job: &Job, args: &Export) -> Result<()> {
         true => show::line(Value::Object(document(&args.agg, &all))),
         false => table(&args.agg, all),
     }
+}
+
+/// An aggregate of no cells.
+fn nothing(aggregate: &Aggregate) -> Option<Scalar> {
+    matches!(aggregate, Aggregate::Count | Aggregate::NullCount).then_some(Scalar::U64(0))
 }
 
 /// Whether a field has an aggregate. The order of an enumeration's labels is unknown.

@@ -1,7 +1,7 @@
 //! The attributes that overviews hold, and how their values are combined.
 
 use anyhow::{Result, ensure};
-use hyperslab::conventions::{Dataset, Variable};
+use hyperslab::conventions::{self, Dataset, Variable};
 use hyperslab::schema::{Attribute, Schema};
 use hyperslab::{CellCount, Datatype, with_type};
 
@@ -26,7 +26,7 @@ impl Field {
     fn new(attribute: &Attribute, dataset: &Dataset, method: Option<Method>) -> Self {
         let means = dataset.variables.iter().find(|v| v.attribute == attribute.name);
         let missing = means.map(|v| v.missing.clone()).unwrap_or_default();
-        let number = |v: &serde_json::Value| v.as_f64();
+        let number = |v: &serde_json::Value| conventions::stored_number(v, attribute.datatype)?.as_f64();
         Self {
             method: method.unwrap_or_else(|| usual(attribute, means)),
             nodata: missing.values.iter().filter_map(number).collect(),

@@ -230,3 +230,35 @@ fn deletes_take_patterns_that_start_a_text() {
     shell.ok("delete p --where 'place like \"Nome%\"'");
     assert_eq!(shell.ok("export p --count"), "3\n");
 }
+
+#[test]
+fn missing_values_of_any_type_are_left_out() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    let wide: Vec<u8> = [1_i64, 5, 9_007_199_254_740_993]
+        .iter()
+        .flat_map(|v| v.to_le_bytes())
+        .collect();
+    shell.file("wide.npy", npy("'<i8'", "(3,)", &wide));
+    shell.file("dates.npy", npy("'<M8[s]'", "(3,)", &wide[..24]));
+    let greatest = |file: &str, typed: &str| {
+        shell.ok(&format!("import {file} a --force --attrs v"));
+        shell.ok(&format!("meta set a __tiledb_attr.v.missing_value {typed}"));
+        shell.ok("export a --agg max,nulls --json")
+    };
+    for typed in ["11 --type int16", "11.0 --type float64", "11 --type string_utf8"] {
+        assert_eq!(
+            greatest("in.npy", typed),
+            "{\"v\":{\"max\":10,\"nulls\":1}}\n",
+            "{typed}"
+        );
+    }
+    assert_eq!(
+        greatest("in.npy", "0.5 --type float64"),
+        "{\"v\":{\"max\":11,\"nulls\":0}}\n"
+    );
+    let beyond = greatest("wide.npy", "9007199254740993 --type int64");
+    assert_eq!(beyond, "{\"v\":{\"max\":5,\"nulls\":1}}\n");
+    let date = greatest("dates.npy", "9007199254740993 --type int64");
+    assert_eq!(date, "{\"v\":{\"max\":\"1970-01-01T00:00:05\",\"nulls\":1}}\n");
+}

@@ -56,3 +56,4 @@ pub use model::{
     Packing, Regular, Role, Table, Variable, VariableRole,
 };
 pub use object::{Content, Member, Object};
+pub use value::stored_number;

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Number, Value};
 
 use super::model::{Packing, Regular};
+use crate::calendar;
 use crate::datatype::Datatype;
 use crate::format::metadata::MetaValue;
 use crate::scalar::{Scalar, json_word};
@@ -90,6 +91,42 @@ pub(super) fn scalar(v: &Scalar, datatype: Datatype) -> Value {
         // The shortest text that gives this float, rather than all digits of it as an `f64`.
         (Scalar::F32(f), None) if f.is_finite() => f.to_string().parse().map_or(Value::Null, float),
         _ => v.as_f64().map_or(Value::Null, float),
+    }
+}
+
+/// The number that a description shows as this JSON value, to compare with values of `datatype`. The inverse of the
+/// JSON of [missing values](super::Missing). `None` for values that are no number.
+///
+/// ```
+/// use hyperslab::{Datatype, Scalar, conventions};
+/// let stored = |json| conventions::stored_number(&json, Datatype::DatetimeDay);
+/// assert_eq!(stored("1970-01-03".into()), Some(Scalar::I64(2)));
+/// assert_eq!(stored(2.5.into()), Some(Scalar::F64(2.5)));
+/// ```
+pub fn stored_number(shown: &Value, datatype: Datatype) -> Option<Scalar> {
+    let whole = |v: i128| {
+        let signed = i64::try_from(v).map(Scalar::I64);
+        signed.or_else(|_| u64::try_from(v).map(Scalar::U64)).ok()
+    };
+    match shown {
+        Value::Bool(bit) => whole(i128::from(*bit)),
+        Value::Number(number) => {
+            let integer = number
+                .as_i64()
+                .map(Scalar::I64)
+                .or_else(|| number.as_u64().map(Scalar::U64));
+            integer.or_else(|| number.as_f64().map(Scalar::F64))
+        }
+        Value::String(text) if text == "NaT" => Some(Scalar::I64(i64::MIN)),
+        Value::String(text) if datatype.is_datetime() => {
+            let ticks = calendar::parse(text, datatype);
+            ticks.ok().map(|(first, _)| Scalar::I64(first))
+        }
+        Value::String(text) => match text.parse() {
+            Ok(integer) => whole(integer),
+            Err(_) => text.parse().ok().map(Scalar::F64),
+        },
+        _ => None,
     }
 }
 

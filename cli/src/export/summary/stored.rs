@@ -1,39 +1,51 @@
-//! Aggregates of the values that stored numbers stand for: unpacked, and without missing values.
+//! Aggregates of unpacked values, without missing ones.
 
 use anyhow::{Context as _, Result};
-use hyperslab::conventions::{Application, Dataset, Missing, Packing};
+use hyperslab::conventions::{self, Application, Dataset, Missing, Packing};
 use hyperslab::internals::view::selection::display_name;
 use hyperslab::schema::Field;
-use hyperslab::{Aggregate, CompareOp, Condition, Query, Scalar};
+use hyperslab::{Aggregate, CellCount, CompareOp, Condition, Query, Scalar};
 use serde_json::Value;
 
 use super::super::job::Job;
 
-/// What the stored numbers of an attribute mean.
+/// The packing and the missing values of an attribute.
 #[derive(Debug, Default)]
 pub(super) struct Stored {
     packing: Option<Packing>,
     /// Holds for the numbers that are values.
     valid: Option<Condition>,
+    /// Whether NaN means that a value is missing.
+    has_nan: bool,
 }
 
 impl Stored {
     /// The meaning of a field, as the array's description has it.
     pub(super) fn of(dataset: &Dataset, field: &Field) -> Self {
-        let is_number = field.datatype.is_integer() || field.datatype.is_float();
+        let is_comparable = field.cell == CellCount::ONE && !field.datatype.is_bytes();
         let mut variables = dataset.variables.iter().filter(|v| v.path.is_empty());
         let variable = variables.find(|v| v.attribute == field.name);
-        let Some(variable) = variable.filter(|_| is_number && field.enumeration.is_none()) else {
+        let Some(variable) = variable.filter(|_| is_comparable && field.enumeration.is_none()) else {
             return Self::default();
         };
-        let valid = valid(field, &variable.missing);
+        let missing = &variable.missing;
         // Arrays of no application do not say what NaN means.
         let is_known = !matches!(dataset.application, Application::Bare | Application::Hyperslab);
-        let has_nan = field.datatype.is_float() && (is_known || valid.is_some());
+        let says_so = !missing.values.is_empty() || missing.valid_min.is_some() || missing.valid_max.is_some();
         Self {
-            packing: variable.packing,
-            valid: both(valid, has_nan.then(|| not_nan(field))),
+            packing: variable
+                .packing
+                .filter(|_| field.datatype.is_integer() || field.datatype.is_float()),
+            valid: valid(field, missing),
+            has_nan: field.datatype.is_float() && (is_known || says_so),
         }
+    }
+
+    /// Holds for the values that count. The least and the greatest value are never NaN, so statistics suffice for them.
+    fn condition(&self, field: &Field, wanted: &[Aggregate]) -> Option<Condition> {
+        let sees_nan = |a: &Aggregate| matches!(a, Aggregate::Sum | Aggregate::Mean | Aggregate::NullCount);
+        let not_nan = (self.has_nan && wanted.iter().any(sees_nan)).then(|| not_nan(field));
+        both(self.valid.clone(), not_nan)
     }
 
     /// The aggregates of a field; each is `None` if there is no value.
@@ -49,20 +61,21 @@ impl Stored {
             let found = job.array.aggregate(query, &named).await;
             found.with_context(|| format!("cannot read {}", job.url))
         };
-        if self.packing.is_none() && self.valid.is_none() {
+        let valid = self.condition(field, wanted);
+        if self.packing.is_none() && valid.is_none() {
             return read(&job.query, wanted).await;
         }
         let mut all: Vec<Aggregate> = wanted.iter().map(|aggregate| self.stored(*aggregate)).collect();
         all.extend([Aggregate::Count, Aggregate::NullCount]);
         let query = Query {
-            condition: both(job.query.condition.clone(), self.valid.clone()),
+            condition: both(job.query.condition.clone(), valid.clone()),
             ..job.query.clone()
         };
         let mut found = read(&query, &all).await?;
         let number = |value: Option<Scalar>| value.and_then(|v| v.as_i128()).unwrap_or(0);
         let (nulls, cells) = (number(found.pop().flatten()), number(found.pop().flatten()));
         let values = cells - nulls;
-        let cells = match &self.valid {
+        let cells = match valid {
             Some(_) => number(read(&job.query, &[Aggregate::Count]).await?.pop().flatten()),
             None => cells,
         };
@@ -86,7 +99,7 @@ impl Stored {
         }
     }
 
-    /// What an aggregate of `values` stored numbers stands for.
+    /// The aggregate of the unpacked values, from that of `values` stored numbers.
     fn unpacked(&self, value: Option<Scalar>, values: f64) -> Option<Scalar> {
         let Some(packing) = self.packing else { return value };
         let stored = value.as_ref().and_then(Scalar::as_f64)?;
@@ -99,10 +112,13 @@ pub(super) const fn is_cut(sum: Option<&Scalar>) -> bool {
     matches!(sum, Some(Scalar::I64(i64::MIN | i64::MAX) | Scalar::U64(u64::MAX)))
 }
 
-/// The condition that holds for all values that are not missing.
+/// The condition that holds for all values that are not missing. NaN is tested apart.
 fn valid(field: &Field, missing: &Missing) -> Option<Condition> {
     let name = || display_name(&field.name).to_owned();
-    let number = |value: &Value| number(field, value);
+    let number = |value: &Value| {
+        let stored = conventions::stored_number(value, field.datatype);
+        stored.filter(|v| !v.as_f64().is_some_and(f64::is_nan))
+    };
     let values: Vec<Scalar> = missing.values.iter().filter_map(number).collect();
     let compare = |op: CompareOp, value: &Option<Value>| {
         let (field, value) = (name(), number(value.as_ref()?)?);
@@ -115,25 +131,6 @@ fn valid(field: &Field, missing: &Missing) -> Option<Condition> {
     });
     let least = compare(CompareOp::Ge, &missing.valid_min);
     both(both(listed, least), compare(CompareOp::Le, &missing.valid_max))
-}
-
-/// A number of the field's type; `None` if it has no such value.
-#[allow(
-    clippy::cast_possible_truncation,
-    reason = "the number is rounded to the type of the field"
-)]
-fn number(field: &Field, value: &Value) -> Option<Scalar> {
-    let whole = value
-        .as_i64()
-        .map(i128::from)
-        .or_else(|| value.as_u64().map(i128::from));
-    let float = value.as_f64().filter(|v| v.is_finite());
-    match whole {
-        Some(whole) if !field.datatype.is_float() => Scalar::from_i128(field.datatype, whole),
-        _ if field.datatype.is_float() && field.datatype.size() == 4 => float.map(|v| Scalar::F32(v as f32)),
-        _ if field.datatype.is_float() => float.map(Scalar::F64),
-        _ => None,
-    }
 }
 
 /// The condition that holds for all floats but NaN.
