@@ -13,6 +13,18 @@ use hyperslab::{
 #[cfg(target_family = "wasm")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+/// A store with an empty array `a`.
+fn created(schema: &Schema) -> Context {
+    let context = Context::new(Arc::new(MemVfs::new()));
+    let options = CreateOptions {
+        timestamp_ms: 1,
+        seed: [1; 32],
+        key: None,
+    };
+    block_on(Array::create(&context, "a", schema, &[], &options)).unwrap();
+    context
+}
+
 #[test]
 fn unwritten_cells_count_as_they_are_read_before_and_after_a_consolidation() {
     let along = |name| Dimension::new(name, Datatype::Int32, 0, 9, 5);
@@ -24,13 +36,7 @@ fn unwritten_cells_count_as_they_are_read_before_and_after_a_consolidation() {
     };
     let attributes = vec![attribute("v", false, Some(7)), attribute("n", true, None)];
     let schema = Schema::new(ArrayType::Dense, vec![along("y"), along("x")], attributes);
-    let context = Context::new(Arc::new(MemVfs::new()));
-    let options = CreateOptions {
-        timestamp_ms: 1,
-        seed: [1; 32],
-        key: None,
-    };
-    block_on(Array::create(&context, "a", &schema, &[], &options)).unwrap();
+    let context = created(&schema);
     let open = || block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap();
     let at = |time: u8| WriteOptions {
         timestamp_ms: time.into(),
@@ -95,13 +101,7 @@ fn vast(fill: Option<i32>) -> Array {
         vec![along("y"), along("x")],
         vec![attribute, nullable],
     );
-    let context = Context::new(Arc::new(MemVfs::new()));
-    let options = CreateOptions {
-        timestamp_ms: 1,
-        seed: [1; 32],
-        key: None,
-    };
-    block_on(Array::create(&context, "a", &schema, &[], &options)).unwrap();
+    let context = created(&schema);
     let open = || block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap();
     for (time, at) in [(10_u8, 0_i64), (11, 500_050), (12, 999_998)] {
         let values: [i32; 4] = [1, 2, 3, 40];
@@ -161,6 +161,11 @@ fn cells_that_nobody_wrote_are_not_visited() {
     };
     let (cells, again) = (1_500_050_000_000_i64, 43 + 3);
     assert_eq!(found(&query)[0], Some(Scalar::I64((cells - 16) * 7 + 3 * 46 + again)));
+    let global = Query {
+        order: Layout::Global,
+        ..query.clone()
+    };
+    assert_eq!(found(&global), found(&query), "the order of cells does not matter");
     // Conditions that hold for the fill value, and that do not.
     let count = |array: &Array, condition: &str| {
         let query = Query {
@@ -184,5 +189,32 @@ fn cells_that_nobody_wrote_are_not_visited() {
     assert!(
         refused.contains("never written") && refused.contains("select"),
         "{refused}"
+    );
+}
+
+#[test]
+fn more_cells_than_64_bits_can_count_are_an_error() {
+    let along = |name| Dimension::new(name, Datatype::Uint64, 0_u64, u64::from(u32::MAX), 16_u64);
+    let attribute = Attribute::new("v", Datatype::Uint8, CellCount::ONE);
+    let schema = Schema::new(ArrayType::Dense, vec![along("y"), along("x")], vec![attribute]);
+    let context = created(&schema);
+    let open = || block_on(Array::open(&context, "a", &OpenOptions::default())).unwrap();
+    let cells = Cells {
+        region: Some(vec![ScalarRange::new(0_u64, 15_u64); 2]),
+        layout: Layout::RowMajor,
+        columns: vec![("v".into(), Column::from_values(Datatype::Uint8, &[1_u8; 256]))],
+    };
+    let options = WriteOptions {
+        timestamp_ms: 10,
+        seed: [10; 32],
+        sync: false,
+    };
+    block_on(open().write(cells, &options)).unwrap();
+    let error = block_on(open().aggregate(&Query::default(), &[(Aggregate::Count, "v")])).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("more cells than can be counted; select fewer"),
+        "{error}"
     );
 }

@@ -69,7 +69,9 @@ impl Written {
             )));
         }
         let visited = parts.iter().try_fold(0_u128, |n, part| n.checked_add(count(part)?));
-        let unwritten = count(&all).and_then(|all| u64::try_from(all.checked_sub(visited?)?).ok());
+        // All cells are counted, so their number must fit, too.
+        let cells = count(&all).and_then(|all| u64::try_from(all).ok());
+        let unwritten = cells.and_then(|cells| cells.checked_sub(u64::try_from(visited?).ok()?));
         let too_many = || Error::invalid("the region has more cells than can be counted; select fewer");
         let has_cells = |part: &&Vec<CellBox>| part.iter().all(|spans| !spans.is_empty());
         Ok(Self {
