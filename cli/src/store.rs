@@ -158,8 +158,11 @@ impl Env {
     /// Opens the array at a place.
     pub(crate) async fn open_at(&self, place: &Place, window: Window) -> Result<Array> {
         if let Some(token) = &self.snapshot {
+            let what = || format!("cannot open {}", place.url);
             let opened = Array::from_snapshot(&place.context, &place.path, token, self.key.clone()).await;
-            return opened.with_context(|| format!("cannot open {}", place.url));
+            let array = opened.with_context(what)?;
+            array.confirm_snapshot(&place.context).await.with_context(what)?;
+            return Ok(array);
         }
         let opened = Array::open(&place.context, &place.path, &self.options(window)).await;
         self.explained(opened, place).await

@@ -1,6 +1,7 @@
 //! `snapshot`, and the commands that take its output.
 
 use crate::Shell;
+use crate::failing::check;
 
 fn shell() -> Shell {
     let shell = Shell::new();
@@ -20,13 +21,36 @@ fn a_snapshot_keeps_what_was_there_when_it_was_taken() {
     let export = "export quakes - --format csv --snapshot quakes.snapshot";
     assert_eq!(text(export), "x,mag\n1,4.5\n7,2.5\n");
     assert_eq!(text("export quakes --count"), "3\n");
-    assert!(text("info quakes --snapshot quakes.snapshot --json").contains("\"fragments\""));
-    // Nothing is listed: the array opens without the folders that say what it has.
+    let info: serde_json::Value = serde_json::from_str(&text("info quakes --snapshot quakes.snapshot --json")).unwrap();
+    assert_eq!(info["fragments"].as_array().unwrap().len(), 1);
+    let past = shell.run("snapshot quakes --at 1ms --index-bytes 0", b"").stdout;
+    assert!(past.len() < token.len(), "{} and {} bytes", past.len(), token.len());
+    shell.file("past.snapshot", &past);
+    // Nothing is listed: the array opens without the folder that says what it has.
     std::fs::remove_dir_all(shell.path("quakes/__commits")).unwrap();
-    std::fs::remove_dir_all(shell.path("quakes/__schema")).unwrap();
+    assert_eq!(text("export quakes --count"), "0\n");
     assert_eq!(text(export), "x,mag\n1,4.5\n7,2.5\n");
-    let past = shell.run("snapshot quakes --at 1ms --index-bytes 0", b"");
-    assert!(!past.status.success(), "there is no schema left");
+    assert_eq!(text("export quakes --count --snapshot past.snapshot"), "2\n");
+}
+
+#[test]
+fn snapshots_are_of_one_array() {
+    let shell = shell();
+    let token = shell.run("snapshot quakes", b"").stdout;
+    shell.file("quakes.snapshot", &token);
+    shell.ok("group create all");
+    shell.ok("import two.csv all/quakes --sparse --dims x --domain x=0:9 --timestamp 1");
+    let same_name = "export all/quakes --count --snapshot quakes.snapshot";
+    check(
+        &shell,
+        same_name,
+        1,
+        &["another array with the same name", "take a snapshot of this one"],
+    );
+    let zarr = "export all all.zarr --snapshot quakes.snapshot";
+    check(&shell, zarr, 2, &["--snapshot", "name an array of the group"]);
+    let info = "info all --snapshot quakes.snapshot";
+    check(&shell, info, 1, &["of another array, quakes"]);
 }
 
 #[test]

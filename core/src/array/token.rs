@@ -83,7 +83,8 @@ impl Array {
     /// of indexes that did not fit into the token. `path` is the array in the store of `context`; `key` is the key of
     /// an encrypted array. The names of the two arrays' folders must agree, if both are known.
     ///
-    /// If a fragment of the snapshot has been vacuumed since, reading its cells fails with an error that names it.
+    /// If a fragment of the snapshot has been vacuumed since, reading its cells fails with an error that names it. An
+    /// array with the same name elsewhere is not told apart; see [`Array::confirm_snapshot`].
     ///
     /// ```
     /// # use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
@@ -122,6 +123,22 @@ impl Array {
             )));
         }
         Self::open_token(context, path, token, key).await.map_err(refused)
+    }
+
+    /// Checks with one request that the array at this path in the store of `context` is the one of the snapshot, and not
+    /// another one with the same name. [`Array::from_snapshot`] makes no request, so it compares names only.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if it is another array. [`Error::Io`] if the request fails.
+    pub async fn confirm_snapshot(&self, context: &Context) -> Result<()> {
+        let path = self.path();
+        match context.vfs.size(&join(path, &schema_path(&self.0.schema_name))).await {
+            Err(Error::NotFound { .. }) => Err(Error::invalid(format!(
+                "{path}: the snapshot token is of another array with the same name; take a snapshot of this one with \
+                 `hyperslab snapshot`"
+            ))),
+            found => found.map(|_| ()),
+        }
     }
 
     async fn open_token(context: &Context, path: &str, token: SnapshotToken, key: Option<Key>) -> Result<Self> {
@@ -266,7 +283,7 @@ impl Array {
     }
 }
 
-/// What a file that may have been vacuumed gave; `None` if it was.
+/// The result of reading a file that may have been vacuumed; `None` if it was.
 fn present<T>(found: Result<T>) -> Result<Option<T>> {
     match found {
         Err(Error::NotFound { .. }) => Ok(None),

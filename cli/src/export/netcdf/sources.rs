@@ -110,6 +110,7 @@ async fn group(env: &Env, args: &Export, place: &Place) -> Result<Found> {
         (pick.select.is_some(), "--select"),
         (pick.attrs.is_some(), "--attrs"),
         (pick.condition.is_some(), "--where"),
+        (args.snapshot.is_some(), "--snapshot"),
     ];
     if let Some((_, option)) = given.iter().find(|(is_given, _)| *is_given) {
         return Err(usage(option, "this is for one array; name an array of the group"));
