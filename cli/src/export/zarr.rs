@@ -38,7 +38,7 @@ struct Node {
     document: Value,
 }
 
-/// The arrays of the store by name, and what has their chunks.
+/// The arrays of the store by name, and the source of their chunks.
 #[derive(Default)]
 struct Store {
     views: Vec<View>,
@@ -59,8 +59,7 @@ pub(super) async fn export(env: &Env, args: &Export) -> Result<()> {
         "{} has no attributes that a Zarr store can hold; export it to .parquet",
         args.array
     );
-    let target = PathBuf::from(&args.out);
-    let mut half = Pending::new(temporary_path(&target)?);
+    let mut half = Pending::new(temporary_path(&folder_of(&args.out))?);
     fs::create_dir_all(half.path()).map_err(|e| failed(&args.out, e))?;
     half.hold();
     let write = |path: &Path, bytes: &[u8]| -> Result<()> {
@@ -162,7 +161,12 @@ fn check_target(out: &str, force: bool) -> Result<()> {
 fn finish(half: Pending, out: &str, force: bool) -> Result<()> {
     // Another program may have made something there in the meantime.
     check_target(out, force)?;
-    half.replace(Path::new(out)).map_err(|e| failed(out, e))
+    half.replace(&folder_of(out)).map_err(|e| failed(out, e))
+}
+
+/// The folder of the store. Links are followed, so that they stay links.
+fn folder_of(out: &str) -> PathBuf {
+    Path::new(out).canonicalize().unwrap_or_else(|_| PathBuf::from(out))
 }
 
 /// The arrays at the path of an export.
@@ -180,6 +184,8 @@ async fn collect(env: &Env, args: &Export) -> Result<Store> {
         store.add(&array, false).await?;
         return Ok(store);
     }
+    let why = "this is for one array; name an array of the group";
+    ensure!(args.snapshot.is_none(), usage("--snapshot", why));
     let options = env.options(window);
     let group = Group::open(&place.context, &place.path, &options).await?;
     let metadata = group.metadata().await?;
@@ -220,7 +226,7 @@ async fn collect(env: &Env, args: &Export) -> Result<Store> {
     Ok(store)
 }
 
-/// Prints a note for each member of a group that is none of its levels, which are at these locations.
+/// Prints a note for each member of a group whose location is not among those of its levels.
 fn note_others((arrays, groups): (Vec<(String, Place)>, Vec<String>), levels: &[String]) {
     let others = arrays.into_iter().filter(|(_, at)| !levels.contains(&at.location()));
     for name in others.map(|(name, _)| name).chain(groups) {

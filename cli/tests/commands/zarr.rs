@@ -85,6 +85,14 @@ fn a_store_is_replaced_only_by_force() {
     );
     shell.ok("export g out.zarr --force");
     assert_eq!(document(&shell, "out.zarr")["attributes"]["title"], "Sample");
+    #[cfg(unix)]
+    {
+        std::fs::rename(shell.path("out.zarr"), shell.path("real.zarr")).unwrap();
+        std::os::unix::fs::symlink("real.zarr", shell.path("out.zarr")).unwrap();
+        shell.ok("export g/temp out.zarr --force");
+        assert!(shell.path("out.zarr").is_symlink());
+        assert_eq!(document(&shell, "real.zarr")["attributes"].get("title"), None);
+    }
     std::fs::create_dir(shell.path("mine.zarr")).unwrap();
     check(&shell, "export g mine.zarr --force", 1, &["it is not a Zarr store"]);
     check(
