@@ -192,7 +192,7 @@ fn each_axis_is_converted_from_its_own_unit() {
         (
             [(2.0, Some("mm")), (0.5, Some("degree")), (3.0, Some("m"))],
             None,
-            [2.0, 0.5, 3.0],
+            [2.0, 0.5, 3000.0],
         ),
         ([(2.0, Some("s")), (0.5, None), (3.0, Some("m"))], None, [2.0, 0.5, 3.0]),
     ] {

@@ -32,7 +32,7 @@ pub struct NiftiVolume {
     pub steps: Vec<Option<(f64, Option<String>)>>,
     /// The header of the imported file.
     pub header: Option<Vec<u8>>,
-    /// What follows the header of the imported file.
+    /// The bytes behind the header of the imported file.
     pub extensions: Option<Vec<u8>>,
 }
 
@@ -145,7 +145,7 @@ impl NiftiVolume {
         }
         let slices = old.lengths.get(2).copied().unwrap_or(1);
         if window(2) != [0, 1] || self.lengths.get(2).copied().unwrap_or(1) != slices {
-            // The order of slices in time is that of the whole volume.
+            // The order of slices in time belongs to the whole volume.
             fields.integer(74, 224, 8, 0);
             fields.integer(120, 232, 8, 0);
             fields.byte(122, 496, 0);
@@ -159,25 +159,28 @@ impl NiftiVolume {
         header::unit_code(unit.as_deref()?)
     }
 
-    /// The unit of the header: that of the first axis in space that has one. `None` if another axis has no length, such as
-    /// degrees, because a header has one unit for all.
-    fn space_unit(&self) -> Option<(u8, f64)> {
-        let has_unit = |axis: &usize| matches!(self.steps.get(*axis), Some(Some((_, Some(_)))));
-        let units = (0..3).filter(has_unit).map(|axis| self.unit(axis));
-        let lengths = units.map(|unit| unit.filter(|(code, _)| *code < header::TIMES));
-        lengths.collect::<Option<Vec<_>>>()?.first().copied()
+    /// The unit of an axis in space, if it has one that is a length.
+    fn length_unit(&self, axis: usize) -> Option<(u8, f64)> {
+        self.unit(axis).filter(|(code, _)| *code < header::TIMES)
+    }
+
+    /// Whether an axis has a unit that is no length, such as degrees.
+    fn is_no_length(&self, axis: usize) -> bool {
+        let has_unit = matches!(self.steps.get(axis), Some(Some((_, Some(_)))));
+        has_unit && self.length_unit(axis).is_none()
     }
 
     /// A header for an array of another application.
     fn fresh(&self, fields: &mut Writer) -> Result<()> {
-        let (space, time) = (
-            self.space_unit(),
-            self.unit(3).filter(|(code, _)| *code >= header::TIMES),
-        );
+        // Lengths are in the unit of the first axis that has one.
+        let space = (0..3).find_map(|axis| self.length_unit(axis));
+        let time = self.unit(3).filter(|(code, _)| *code >= header::TIMES);
         for axis in 0..self.lengths.len() {
             let step = self.steps.get(axis).and_then(Option::as_ref);
             let by = match (axis, space) {
-                (0..3, Some(space)) => in_unit(self.unit(axis).unwrap_or(space), space.0),
+                (0..3, Some(space)) if !self.is_no_length(axis) => {
+                    in_unit(self.length_unit(axis).unwrap_or(space), space.0)
+                }
                 _ => 1.0,
             };
             let [_, every] = self.windows.get(axis).copied().unwrap_or([0, 1]);
@@ -186,6 +189,8 @@ impl NiftiVolume {
         }
         fields.float(76, 104, 0, 1.0);
         let code = |unit: Option<(u8, f64)>| unit.map_or(0, |(code, _)| code);
+        // A header has one unit for all axes in space.
+        let space = space.filter(|_| !(0..3).any(|axis| self.is_no_length(axis)));
         fields.byte(123, 500, code(space) | code(time));
         if self.packing.is_none() {
             fields.float(112, 176, 0, 1.0);
@@ -199,7 +204,7 @@ fn in_unit((code, by): (u8, f64), header: u8) -> f64 {
     by * 1000_f64.powi(i32::from(header) - i32::from(code))
 }
 
-/// Turns little-endian numbers into those of a big-endian file.
+/// Reverses the bytes of little-endian numbers, for a big-endian file.
 pub fn big_endian(datatype: Datatype, mut bytes: Vec<u8>) -> Vec<u8> {
     bytes.chunks_exact_mut(datatype.size()).for_each(<[u8]>::reverse);
     bytes
