@@ -16,7 +16,7 @@ use crate::store::{Env, Place};
 use crate::viewer::{self, CATALOG, Viewer};
 use crate::{copy, show, sizes};
 
-/// What the host must do, in plain words.
+/// The requirements on the host, in plain words.
 const README: &str = include_str!("publish/README.txt");
 /// The folder of the data, next to the page.
 const DATA: &str = "data";
@@ -136,6 +136,12 @@ async fn data(env: &Env, from: &Place, site: &Place) -> Result<(String, Copied)>
     let dataset = conventions::of(&from.context, &from.path, &env.options(Window::ALL)).await?;
     let name = viewer::name_of(from);
     let mut all = viewer::neighbours(from, &dataset).await;
+    for (name, _) in &all {
+        show::note(format_args!(
+            "{DATA}/{name} is published too, because the metadata of {} names it",
+            redact(&from.url)
+        ));
+    }
     all.push((name.clone(), from.clone()));
     let mut copied = Copied::default();
     for (name, place) in &all {
