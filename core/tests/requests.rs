@@ -2,15 +2,16 @@
 //! unnoticed. The store has a simulated clock: a round passes when nothing else can run.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
+mod bands;
 mod rounds;
 
 use hyperslab::blocking::block_on;
 use hyperslab::maintain::{ConsolidateOptions, Mode, consolidate, vacuum};
-use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Schema};
 use hyperslab::vfs::{ManifestVfs, MemVfs, manifest};
 use hyperslab::{
-    Aggregate, Array, CellCount, Cells, Column, Condition, Context, Cpu, CreateOptions, Datatype, OpenOptions, Query,
-    Region, Scalar, ScalarRange, Window, WriteOptions,
+    Aggregate, Array, CellCount, Cells, Condition, Context, Cpu, CreateOptions, Datatype, OpenOptions, Query, Region,
+    Scalar, ScalarRange, Window, WriteOptions,
 };
 use rounds::{RoundsVfs, Seen};
 use std::sync::Arc;
@@ -67,31 +68,11 @@ fn at(timestamp_ms: u64) -> WriteOptions {
 }
 
 fn band(dense: bool, i: u64) -> Cells {
-    let cells = ROWS * COLUMNS;
-    let numbers =
-        |f: &dyn Fn(u64) -> u64| Column::from_values(Datatype::Uint64, &(0..cells).map(f).collect::<Vec<_>>());
-    let texts: Vec<String> = (0..cells).map(|c| format!("{i} {c}")).collect();
-    let mut columns = vec![
-        ("v".to_owned(), numbers(&|c| i * 1000 + c)),
-        ("s".to_owned(), Column::from_cells(Datatype::StringAscii, &texts)),
-    ];
-    if !dense {
-        columns.push(("y".to_owned(), numbers(&|c| i * ROWS + c / COLUMNS)));
-        columns.push(("x".to_owned(), numbers(&|c| c % COLUMNS)));
-    }
-    Cells {
-        region: dense.then(|| rows(i, i)),
-        layout: if dense { Layout::RowMajor } else { Layout::Unordered },
-        columns,
-    }
+    bands::band(dense, i, [ROWS, COLUMNS])
 }
 
-/// The box of bands `first` to `last`.
 fn rows(first: u64, last: u64) -> Vec<ScalarRange> {
-    vec![
-        ScalarRange::new(first * ROWS, last * ROWS + ROWS - 1),
-        ScalarRange::new(0_u64, COLUMNS - 1),
-    ]
+    bands::boxed(first, last, [ROWS, COLUMNS])
 }
 
 fn open(vfs: &RoundsVfs, options: &OpenOptions) -> (Array, Seen) {

@@ -1,18 +1,19 @@
 //! Snapshot tokens and splits: arrays in memory are opened from a token on a store that records its calls.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
+#[path = "../bands/mod.rs"]
+mod bands;
 mod splits;
 mod tokens;
 
 use std::sync::Arc;
 
 use hyperslab::blocking::block_on;
-use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
+use hyperslab::schema::{ArrayType, Attribute, Dimension, Schema};
 use hyperslab::vfs::MemVfs;
 use hyperslab::vfs::faulty::{Fault, FaultyVfs};
 use hyperslab::{
-    Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, OpenOptions, Query, ScalarRange, Window,
-    WriteOptions,
+    Array, CellCount, Cells, Column, Context, CreateOptions, Datatype, OpenOptions, Query, Window, WriteOptions,
 };
 
 /// A store that records its calls, and a context with it.
@@ -70,24 +71,7 @@ fn bands(dense: bool, fragments: u64) -> (MemVfs, Array) {
 }
 
 fn band(dense: bool, i: u64) -> Cells {
-    let cells = ROWS * COLUMNS;
-    let numbers =
-        |f: &dyn Fn(u64) -> u64| Column::from_values(Datatype::Uint64, &(0..cells).map(f).collect::<Vec<_>>());
-    let texts: Vec<String> = (0..cells).map(|c| format!("{i} {c}")).collect();
-    let mut columns = vec![
-        ("v".to_owned(), numbers(&|c| i * 1000 + c)),
-        ("s".to_owned(), Column::from_cells(Datatype::StringAscii, &texts)),
-    ];
-    if !dense {
-        columns.push(("y".to_owned(), numbers(&|c| i * ROWS + c / COLUMNS)));
-        columns.push(("x".to_owned(), numbers(&|c| c % COLUMNS)));
-    }
-    let rows = ScalarRange::new(i * ROWS, i * ROWS + ROWS - 1);
-    Cells {
-        region: dense.then(|| vec![rows, ScalarRange::new(0_u64, COLUMNS - 1)]),
-        layout: if dense { Layout::RowMajor } else { Layout::Unordered },
-        columns,
-    }
+    bands::band(dense, i, [ROWS, COLUMNS])
 }
 
 /// The cells that a query selects, as the bytes of each field, sorted.
