@@ -11,7 +11,7 @@ const local: { place: Place; link: Link }[] = [];
 /** This load of the page. Entries of earlier loads have other data of this device under the same index. */
 const load = crypto.randomUUID();
 
-/** What was shown last: an address, or the index of data of this device. */
+/** The address that was shown last, or the index of data of this device. */
 let last: string | number | undefined;
 
 /** Keeps the entries of the history and the page's link up to date, and follows them. */
@@ -48,7 +48,7 @@ function pushEntry(key: string | number, time: Link): void {
   else pushLink({ url: key, ...time });
 }
 
-/** What the current entry shows. `undefined` if nothing says so. */
+/** The address or the index of the current entry. `undefined` if it has neither. */
 function current(): string | number | undefined {
   const { local: entry, load: of } = state();
   return typeof entry === "number" && of === load ? entry : readLink()["url"];

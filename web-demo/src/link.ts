@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 /** The parts of a link. Names are those of the controls; `url` and `at` say what is open. */
 export type Link = Readonly<Record<string, string>>;
 
-/** Parses the hash: that of the page, unless another is given. Unit tests have no page. */
+/** Parses the hash of the page, or another one. Unit tests have no page. */
 export function readLink(hash = globalThis.location?.hash ?? ""): Link {
   const link = Object.create(null) as Record<string, string>;
   for (const [name, value] of new URLSearchParams(hash.slice(1))) if (value !== "") link[name] = value;

@@ -126,7 +126,7 @@ async fn describe(env: &Env, place: &Place, kind: ObjectType) -> Result<(String,
     Ok((format!("{}{meaning}", shape(&array)), dataset))
 }
 
-/// What the description says first.
+/// The first statement of the description.
 fn holds(dataset: &Dataset) -> String {
     let lines = dataset.summary();
     let first = lines.iter().find(|(kind, _)| *kind == "holds");

@@ -78,7 +78,7 @@ fn is_hidden(path: &str) -> bool {
     path.split('/').any(|part| part.starts_with('.'))
 }
 
-/// What is at `beside`, seen from the folder around a place.
+/// The path of the neighbour `beside`, relative to the folder around a place.
 fn beside(place: &Place, beside: &str) -> Option<Place> {
     let (name, rest) = beside.split_once('/').unwrap_or((beside, ""));
     let (vfs, folder) = place.context.vfs.neighbour(name).ok()??;

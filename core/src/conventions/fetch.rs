@@ -53,7 +53,7 @@ pub(crate) async fn of_complete(context: &Context, path: &str, options: &OpenOpt
     described(context, path, options, Unreadable::Fails).await
 }
 
-/// What to do if a part of a group cannot be read because a request fails.
+/// The response to a request that fails inside of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unreadable {
     LeftOut,

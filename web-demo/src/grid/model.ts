@@ -92,7 +92,7 @@ export class GridModel implements Model {
   private readonly loading = signal(0);
   /** A box or a line that is measured. */
   readonly measure: Measure;
-  /** What changed between the shown moment and another. */
+  /** The changes between the shown moment and another. */
   readonly comparison: Comparison;
   readonly linking = computed(() => this.loading.value + this.reading.value);
   readonly busy = computed(() => this.linking.value + Number(this.measure.progress.value !== undefined) + Number(this.comparison.isReading.value));

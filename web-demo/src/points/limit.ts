@@ -4,7 +4,7 @@
 const POINTS_MAX = 5_000_000;
 /** The most bytes of points in memory. */
 const BYTES_MAX = 256 * 2 ** 20;
-/** What the layer keeps of each point besides its fields: two coordinates of 64 bits, a value and a radius of 32. */
+/** Bytes that the layer keeps of each point besides its fields: two coordinates of 64 bits, a value and a radius of 32. */
 const DRAWN_BYTES = 24;
 
 /** The most points with these fields, of one number each, that are read. */

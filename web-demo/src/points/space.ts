@@ -1,4 +1,4 @@
-// Where points lie: the part of the world that is shown first, the scale of y, and the ranges of what is in view.
+// The places of points: the first view, the scale of y, and the ranges in view.
 import type { Fields, TileArray } from "hyperslab";
 import type { World } from "../camera";
 import type { Span } from "../takeaway";

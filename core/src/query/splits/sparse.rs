@@ -60,7 +60,7 @@ struct Unit {
 
 /// A box, with the tiles that may hold cells of it.
 struct Node {
-    /// Ascending ranges along each dimension; `None` for those of the query.
+    /// Ascending ranges along each dimension; `None` for the ranges of the query.
     ranges: Vec<Option<Vec<EdgeRange>>>,
     units: Vec<Unit>,
 }
@@ -104,7 +104,7 @@ pub(crate) fn cut_sparse(
     Ok(out.list)
 }
 
-/// The index of each layer's fragment among those of the array.
+/// The index of each layer's fragment in the array.
 fn fragments(array: &Array, query: &SparseQuery) -> Vec<Option<u32>> {
     let mut own = (0_u32..).zip(array.fragments());
     // Layers are in the order of the fragments.

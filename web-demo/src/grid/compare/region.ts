@@ -3,7 +3,7 @@ import type { Extreme, FragmentInfo, TileArray } from "hyperslab";
 import type { LabelledAxis } from "../axes";
 import { common, sizeOf, type Box, type Placed } from "../cells";
 
-/** The most boxes that are told apart. */
+/** The most boxes that are compared one by one. */
 const BOXES_MAX = 64;
 
 type Positions = Readonly<Record<string, number>>;

@@ -17,7 +17,7 @@ const SIDE_MAX = 1024;
 /** How long the view must rest before cells are read. */
 const REST_MS = 200;
 
-/** What a picture shows. */
+/** The state of the picture. */
 interface Shown {
   readonly opened: Opened;
   readonly loaded: ReadonlySignal<Loaded | undefined>;
@@ -88,7 +88,7 @@ export class Comparison {
     this.running.abort();
   }
 
-  /** What is shown, unless it is still that of the moment before. */
+  /** The data of the shown moment; `undefined` while the data of the moment before is still shown. */
   private get loaded(): Loaded | undefined {
     const loaded = this.shown.loaded.value;
     return loaded?.opened === this.shown.opened ? loaded : undefined;

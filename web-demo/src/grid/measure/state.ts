@@ -1,4 +1,4 @@
-// What is measured in a picture: a box or a line, and what was found.
+// A measured box or line of a picture, and the results.
 import { batch, effect, signal, type ReadonlySignal } from "@preact/signals";
 import { common, sizeOf, type Box } from "../cells";
 import type { Link } from "../../link";
@@ -9,13 +9,13 @@ import { measureBox } from "./box";
 import { measureLine, type Cell } from "./line";
 import type { Statistics } from "./totals";
 
-/** What dragging does. */
+/** The effect of dragging. */
 export type Tool = "move" | "box" | "line";
 
-/** What is measured. A line has its ends. */
+/** A measured box or line. A line has its ends. */
 export type Shape = { readonly kind: "box"; readonly box: Box } | { readonly kind: "line"; readonly from: Cell; readonly to: Cell };
 
-/** What a picture shows. */
+/** The state of the picture. */
 interface Shown {
   readonly opened: Opened;
   readonly loaded: ReadonlySignal<Loaded | undefined>;
@@ -46,7 +46,7 @@ export class Measure {
     this.tool.value = before?.tool.peek() ?? "move";
     this.unwatch = effect(() => {
       const [shown, position, shape] = [loaded.value, at.value, this.shape.value];
-      // At first, the picture is still that of the moment before.
+      // At first, the picture still shows the moment before.
       const now = shown?.opened === opened ? shown : undefined;
       this.cancel();
       const within = now && shape && inside(shape, now);
@@ -59,7 +59,7 @@ export class Measure {
     });
   }
 
-  /** Stops reading. What was found so far stays. */
+  /** Stops reading. The results so far stay. */
   cancel(): void {
     clearTimeout(this.timer);
     this.running.abort();

@@ -1,4 +1,4 @@
-// Statistics of stored values, part by part: sums of integers are exact, and those of other numbers are compensated.
+// Statistics of stored values, part by part: sums of integers are exact, and sums of other numbers are compensated.
 import { isNoData, isPacked, type Meaning } from "../values";
 
 /** How values are unpacked, and which do not count. */
@@ -24,7 +24,7 @@ export class Totals {
   private max: number | bigint | undefined;
   private integers = 0n;
   private floats = 0;
-  /** What the additions of `floats` have lost. */
+  /** The part that the additions of `floats` have lost. */
   private lost = 0;
   private areIntegers = true;
   /** The first value. Deviations are computed from distances to it, which are small. */
