@@ -36,7 +36,7 @@ stored("axe-core finds nothing in the forms that edit", async () => {
   }
 });
 
-/** What axe-core finds. */
+/** The findings of axe-core. */
 async function faults(page) {
   const { violations } = await page.evaluate(`() => { ${axe}; return axe.run(); }`);
   return violations.flatMap(({ id, nodes }) => nodes.map(({ target, any }) => `${id}: ${target}: ${any.map(({ message }) => message)}`));

@@ -1,4 +1,4 @@
-// Editing of cells, rows and points: fills, single cells, new, changed and deleted rows. libtiledb reads every moment.
+// Edits cells, rows and points: fills, single cells, and added, changed and deleted rows. libtiledb reads every moment.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -16,7 +16,7 @@ before(async () => {
   data = await serve(folder);
   const plane = ["y", "x"].map((name) => ({ name, type: "int32", domain: [0, 9], tile: 5 }));
   const fields = await create(join(folder, "fields"), { type: "dense", dims: plane, attrs: [{ name: "v", type: "uint8", nullable: true }] }, { at: 1 });
-  // Two fields of ones that touch only at the corners of the line between them, and a null.
+  // Two regions of ones that touch only at corners, and a null.
   await put(fields, null, { v: { values: Uint8Array.from({ length: 100 }, (_, i) => (i % 10 === Math.floor(i / 10) ? 9 : 1)), validity: Uint8Array.from({ length: 100 }, (_, i) => Number(i !== 2)) } }, { at: 1000 });
   await writeManifest(fields);
   const birds = await create(join(folder, "birds"), {
@@ -46,7 +46,7 @@ async function copied(name, more) {
   return { page, errors };
 }
 
-/** What a Python script prints for the saved copy: the cells at each time of a write. */
+/** The output of a Python script for the saved copy: the cells at the time of each write. */
 async function read(page, name, columns) {
   const { path: zip } = await downloaded(page, ["#edit button", "Save as zip"]);
   const script = `
@@ -96,7 +96,7 @@ stored("a fill covers the connected cells of equal value, and one cell is set by
   await page.fill("#cell-value", "77");
   await page.press("#cell-value", "Enter");
   await settled(page);
-  // The null cuts off the cell before it.
+  // The null separates the cell before it from the region.
   const before = Array.from({ length: 100 }, (_, i) => (i === 2 ? null : i % 10 === Math.floor(i / 10) ? 9 : 1));
   const filled = before.map((value, i) => (value === 1 && i !== 1 && i % 10 > Math.floor(i / 10) ? 5 : value));
   const set = filled.map((value, i) => (i === 63 ? 77 : value));
@@ -152,7 +152,7 @@ stored("rows are changed, added and deleted", async () => {
   await page.fill(".row-form [name=id]", "20");
   await page.fill(".row-form [name=mass]", "x");
   await page.click(["#edit button", "Add row"]);
-  await page.waitForFunction(() => document.querySelector("#edit [role=alert]")?.textContent === "mass: 'x' does not fit. Enter float32; empty for null.");
+  await page.waitForFunction(() => document.querySelector("#edit [role=alert]")?.textContent === "mass: 'x' does not fit. Enter float32; leave it empty for null.");
   await page.fill(".row-form [name=mass]", "0.1");
   await page.click(["#edit button", "Add row"]);
   await settled(page);
@@ -166,7 +166,7 @@ stored("rows are changed, added and deleted", async () => {
   await page.fill("#table-where", "mass > 4");
   await page.click(".table-where button");
   await settled(page);
-  await page.click(["#edit button", "Delete all found"]);
+  await page.click(["#edit button", "Delete all rows found"]);
   await settled(page);
   assert.equal(await page.textContent(".table-count"), "0 rows found");
   const [ann, bea, cid, dot, eve] = [["3", "ann", "1.5", "2020-01-01"], ["5", "bea", null, "2021-02-03"], ["9", "cid", "3.5", "2020-01-03"], ["12", "dot", "4.5", "2020-01-04"], ["20", "eve", "0.1", "2020-01-05"]];
@@ -243,7 +243,7 @@ stored("points are changed, added and deleted where they are clicked", async () 
 
 stored("a folder of this device is edited in place, once the user allows it", async () => {
   const { page, errors } = await visit(link("fields"));
-  // A folder of the page's storage stands for one that the user picks.
+  // The test uses a folder of the page's storage in place of one that the user picks.
   await page.evaluate(async (from) => {
     const { copy, HttpStore, OpfsStore } = await import("./hyperslab/index.js");
     await copy(new HttpStore(from), await OpfsStore.open("picked"));

@@ -42,7 +42,7 @@ test("every example is drawn, listed or explained, and nothing fails", async () 
   assert.equal(seen["bioimg_ome"], "picture");
 });
 
-/** What the page says of the cell in the middle, without the names of axes. */
+/** The text about the cell in the middle, without the names of axes. */
 async function middle(page) {
   const box = await page.locator("#picture").boundingBox();
   await page.mouse.move(box.x + box.width / 2 + 1, box.y + box.height / 2 + 1);

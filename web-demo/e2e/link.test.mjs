@@ -1,4 +1,4 @@
-// The page's link and the browser's history: a link shows the same picture again, and Back returns to what was open before.
+// The link of the page and the history of the browser. A link shows the same picture, and Back opens the earlier place.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -96,7 +96,7 @@ test("Back and Forward return to what was open, with its state", async () => {
 
 stored("Back returns to a folder of this device and from it", async () => {
   const { page } = await visit(link("hill"));
-  // A folder of the page's storage stands for one that the user picks.
+  // The test uses a folder of the page's storage in place of one that the user picks.
   await page.evaluate(async (from) => {
     const { copy, HttpStore, OpfsStore } = await import("./hyperslab/index.js");
     await copy(new HttpStore(from), await OpfsStore.open("picked"));

@@ -32,7 +32,7 @@ after(() => rmSync(folder, { recursive: true }));
 
 const link = (more = "") => `#url=${encodeURIComponent(`${data}grid`)}${more}`;
 
-/** What a script of Python prints, as JSON. `v` has the cells of t = 1, `m` says which are missing. */
+/** The JSON that a Python script prints. `v` has the cells of t = 1, `m` says which are missing. */
 function python(script) {
   const code = `
 import json, math, tiledb, numpy as np

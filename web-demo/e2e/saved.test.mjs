@@ -1,4 +1,4 @@
-// Files of the view: the picture as PNG, and its cells as GeoTIFF, which rasterio reads.
+// Saves the picture as PNG and its cells as GeoTIFF. rasterio reads the GeoTIFF files.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -17,7 +17,7 @@ after(() => rmSync(folder, { recursive: true }));
 
 const link = (name, more = "") => `#url=${encodeURIComponent(`${data}${name}`)}${more}`;
 
-/** What this file says, as tags of TIFF, and its values. */
+/** The TIFF tags and the values of a file. */
 function tiff(path) {
   const script = `
 import json, struct, sys, zlib
@@ -41,7 +41,7 @@ print(json.dumps({"tags": tags, "values": values}))
   return JSON.parse(execFileSync(process.env["HYPERSLAB_PYTHON"], ["-c", script, path], { encoding: "utf8", maxBuffer: 2 ** 27 }));
 }
 
-/** What rasterio reads, where it is installed. */
+/** The file as rasterio reads it, if rasterio is installed. */
 function rasterio(path) {
   const python = process.env["HYPERSLAB_RASTER"];
   if (!python) return undefined;
@@ -53,7 +53,7 @@ with rasterio.open(sys.argv[1]) as ds:
   return JSON.parse(execFileSync(python, ["-c", script, path], { encoding: "utf8", maxBuffer: 2 ** 27 }));
 }
 
-/** A field of CF: latitudes that rise, packed values, and cells without data. */
+/** A CF variable with ascending latitudes, packed values, and cells without data. */
 async function field(name, type, values) {
   const dims = [["time", 1], ["lat", 3], ["lon", 4]].map(([name, last]) => ({ name, type: "int32", domain: [0, last], tile: last + 1 }));
   const array = await create(join(folder, name), { type: "dense", dims, attrs: [{ name: "t", type }] }, { at: 1 });

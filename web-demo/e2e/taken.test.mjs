@@ -1,4 +1,4 @@
-// What a user takes away: lines of code and files with the cells in view, and the values along an axis.
+// Code and files that users take away: for the cells in view, and for the values along an axis.
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -125,7 +125,7 @@ test("a click shows the values along the axis with a slider, and a click there m
   await page.mouse.click(chart.x + chart.width - 10, chart.y + 40);
   await settled(page);
   assert.match(await page.textContent("#axes output"), /^3$/);
-  // The keyboard reads values, and Enter moves the slider as a click does.
+  // Arrow keys move through the values, and Enter moves the slider as a click does.
   await page.focus("#profile svg");
   await page.keyboard.press("Home");
   await page.keyboard.press("ArrowRight");

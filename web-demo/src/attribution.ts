@@ -1,4 +1,4 @@
-// Whose data is shown, as far as the catalog or the data says, and where it is.
+// The authors, the licence and the address of the shown data, from the catalog and from the data.
 import { addressOf, absoluteOf, type Opened } from "./opened";
 import { catalog } from "./session";
 import * as text from "./text";

@@ -1,18 +1,18 @@
-// The kinds of data that the viewer draws, each in a folder of its own, and what the page needs from each.
+// The interface between the page and the kinds of data that it draws. Each kind has a folder of its own.
 import type { ReadonlySignal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import type { Opened } from "./opened";
 
-/** The state of what is shown. A new one is made when something is opened, also at another time. */
+/** The state of the shown array or group. Opening something, also at another time, makes a new one. */
 export interface Model {
   readonly opened: Opened;
   /** The number of reads that run. */
   readonly busy: ReadonlySignal<number>;
-  /** The number of reads that `link` waits for: `busy`, unless some reads change nothing in it. */
+  /** The number of reads that the page's link waits for. Without it, the link waits for all reads (`busy`). */
   readonly linking?: ReadonlySignal<number>;
   /** Why something could not be read or drawn, for the user. */
   readonly failure: ReadonlySignal<string | undefined>;
-  /** What restores the state, apart from the address and the time: becomes part of the page's link. Reads signals. */
+  /** The parts of the page's link that restore the state, apart from the address and the time. Reads signals. */
   link(): Record<string, string>;
   /** Aborts all reads. */
   stop(): void;

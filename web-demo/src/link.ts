@@ -1,10 +1,10 @@
 // The hash of the page's URL: what is shown, when, and how. It may come from anyone.
 import { signal } from "@preact/signals";
 
-/** The parts of a link. Names are those of the controls; `url` and `at` say what is open. */
+/** The parts of a link. They have the names of the controls. `url` and `at` give the open place and its time. */
 export type Link = Readonly<Record<string, string>>;
 
-/** Parses the hash of the page, or another one. Unit tests have no page. */
+/** Parses a hash, by default the hash of the page. Unit tests have no page. */
 export function readLink(hash = globalThis.location?.hash ?? ""): Link {
   const link = Object.create(null) as Record<string, string>;
   for (const [name, value] of new URLSearchParams(hash.slice(1))) if (value !== "") link[name] = value;

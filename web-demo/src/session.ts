@@ -1,4 +1,4 @@
-// What the page shows: opens places, and travels in time.
+// The state of the page: opens places, and travels in time.
 import { batch, computed, signal } from "@preact/signals";
 import type { Listed } from "./catalog";
 import { compared } from "./compare";
@@ -7,7 +7,7 @@ import { kindOf } from "./kinds";
 import { readLink, timeOf, type Link } from "./link";
 import { arrayOf, openArray, openPlace, type Opened, type Place } from "./opened";
 
-/** What is open, and the kind that draws it. */
+/** The open array or group, and the kind that draws it. */
 export interface Shown { kind: Kind; model: Model }
 
 export const catalog = signal<readonly Listed[]>([]);
@@ -17,11 +17,11 @@ export const moments = signal<readonly number[]>([]);
 /** The moment that is shown or being opened, as an index into `moments`. */
 export const moment = signal(0);
 export const opening = signal(false);
-/** Why the last request of the user failed. What was shown before stays. */
+/** Why the last request of the user failed. The picture from before stays. */
 export const failure = signal<string | undefined>(undefined);
-/** How many changes are being made. */
+/** The number of writes that are running. */
 export const changing = signal(0);
-/** Whether something is being read or changed. */
+/** The number of reads and writes that are running. */
 export const busy = computed(() => Number(opening.value) + changing.value + (shown.value?.model.busy.value ?? 0));
 export const playing = signal(false);
 
@@ -139,7 +139,7 @@ export async function follow(link = readLink()): Promise<void> {
   if (url !== undefined) return show({ url, path: "" }, link);
 }
 
-/** Shows an entry of the catalog. What the link says comes before what the catalog says. */
+/** Shows an entry of the catalog. The link takes precedence over the catalog. */
 export async function showListed({ url, map, attribute }: Listed, link: Link = {}): Promise<void> {
   return show({ url, path: "" }, { ...(map ? { map } : {}), ...(attribute ? { attr: attribute } : {}), ...link });
 }

@@ -6,15 +6,15 @@ const SECONDS: readonly [RegExp, number][] = [
 ];
 
 const LENGTHS: readonly number[] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-/** The calendars of climate models in which all years are equal, with the days of their months. */
+/** The calendars of climate models in which all years have equal lengths, with the days of each month. */
 const EQUAL_YEARS: readonly [RegExp, readonly number[]][] = [
   [/^360_day$/i, LENGTHS.map(() => 30)], [/^(noleap|365_day)$/i, LENGTHS], [/^(all_leap|366_day)$/i, LENGTHS.with(1, 29)],
 ];
 const DAY_MS = 86_400_000;
 
 /**
- * The date of a number in a unit such as "days since 1990-01-01 12:00". `undefined` if the unit is none of time, or if the
- * calendar is neither that of dates in JavaScript nor one in which all years are equal.
+ * The date of a number in a unit such as "days since 1990-01-01 12:00". `undefined` if the unit is not a unit of
+ * time, or if the calendar is neither the one of JavaScript dates nor in `EQUAL_YEARS`.
  */
 export function cfTime(value: number, unit: string, calendar = "standard"): string | undefined {
   const [, word = "", date = "", clock = "00:00:00", zone = "Z"] = /^(\w+) since (-?\d{1,4}-\d{1,2}-\d{1,2})(?:[T ]+(\d{1,2}:\d{1,2}(?::\d{1,2}(?:\.\d+)?)?))?\s*(Z|UTC|[+-]\d{1,2}:?\d{2})?/i.exec(unit) ?? [];
@@ -36,7 +36,7 @@ export function cfTime(value: number, unit: string, calendar = "standard"): stri
   return withClock(then.toISOString().split("T")[0] ?? "", then);
 }
 
-/** A date in a calendar in which all years are equal, so many milliseconds after the start of a day. */
+/** The date `since` milliseconds after the start of a day, in a calendar in which all years have equal lengths. */
 function equalYears(months: readonly number[], [year, month, day]: readonly [number, number, number], since: number): string | undefined {
   const length = months.reduce((sum, days) => sum + days, 0);
   const days = Math.floor(since / DAY_MS);
@@ -49,7 +49,7 @@ function equalYears(months: readonly number[], [year, month, day]: readonly [num
   return withClock(`${then < 0 ? "-" : ""}${padded(Math.abs(then), 4)}-${padded(i + 1, 2)}-${padded(rest + 1, 2)}`, new Date(since - days * DAY_MS));
 }
 
-/** A date with the time of its day, unless that is midnight. */
+/** A date, with the time of day unless it is midnight. */
 function withClock(date: string, time: Date): string {
   const clock = (time.toISOString().split("T")[1] ?? "").replace(/(:00)?\.000Z$|Z$/, "");
   return clock === "00:00" ? date : `${date} ${clock}`;

@@ -11,7 +11,7 @@ const heights = `VERT_CS["NAVD88",VERT_DATUM["North American Vertical Datum 1988
 const geographic2 = `GEOGCRS["WGS 84",DATUM["World Geodetic System 1984",ELLIPSOID["WGS 84",6378137,298.257223563,LENGTHUNIT["metre",1]]],PRIMEM["Greenwich",0,ANGLEUNIT["degree",0.0174532925199433]],CS[ellipsoidal,2],AXIS["latitude",north,ORDER[1],ANGLEUNIT["degree",0.0174532925199433]]]`;
 const projected2 = `PROJCRS["Feet",BASEGEOGCRS["NAD83",DATUM["NAD83",ELLIPSOID["GRS 1980",6378137,298.257,LENGTHUNIT["metre",1]]]],CONVERSION["Oregon",METHOD["Lambert Conic Conformal (2SP)"],PARAMETER["Easting",1312335.958,LENGTHUNIT["foot",0.3048]]],CS[Cartesian,2],AXIS["easting (X)",east,ORDER[1],LENGTHUNIT["foot",0.3048]]]`;
 
-test("the unit is that of the coordinates, not of a part of the system", () => {
+test("the unit comes from the coordinates, not from a part of the system", () => {
   const units = [projected(`UNIT["metre",1,AUTHORITY["EPSG","9001"]]`), projected(`UNIT["US survey foot",0.304800609601219]`), projected(`UNIT["kilometre",1000]`), projected(`UNIT["link",0.201168]`), GEOGCS, `COMPD_CS["both",${GEOGCS},${heights}]`, `COMPD_CS["both",${projected(`UNIT["foot",0.3048]`)},${heights}]`, geographic2, projected2, heights, "", "PROJCS[[[", `"${"x".repeat(1000)}`];
   assert.deepEqual(units.map((wkt) => unitOf({ wkt })?.unit), ["m", "ft", "km", undefined, "degree", "degree", "ft", "degree", "ft", undefined, undefined, undefined, undefined]);
   assert.equal(unitOf({ code: "EPSG:32760" })?.unit, "m");
@@ -22,7 +22,7 @@ test("the unit is that of the coordinates, not of a part of the system", () => {
   assert.equal(unitOf({ projjson: { components: [axis("metre").projjson] } })?.unit, "m");
 });
 
-test("lengths on a Mercator map are not those on the ground", () => {
+test("lengths on a Mercator map differ from lengths on the ground", () => {
   assert.equal(unitOf({ wkt: projected(`UNIT["metre",1]`) }).isTrue, true);
   assert.equal(unitOf({ wkt: projected(`UNIT["metre",1]`, "Mercator_1SP") }).isTrue, false);
   assert.equal(unitOf({ code: "EPSG:3857" }).isTrue, false);

@@ -1,4 +1,4 @@
-// Unit tests of what users enter for fields.
+// Unit tests of the texts that users enter for fields.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create, MemoryStore, put, query } from "../../wasm/npm/dist/node.js";
@@ -34,7 +34,7 @@ test("a row is found by its exact coordinates", () => {
 });
 
 for (const [unit, ticks] of [["sec", 1n], ["ms", 1000n], ["ns", 10n ** 9n]]) {
-  test(`of rows in the same minute and second, only that of the deleted datetime_${unit} goes`, async () => {
+  test(`deleting a datetime_${unit} keeps other rows of the same minute and second`, async () => {
     const minute = 1_577_873_100n * ticks;
     const times = [minute, minute + 1n, minute + 30n * ticks, minute - 1n];
     const array = await create(new MemoryStore(), { type: "sparse", dims: [{ name: "t", type: `datetime_${unit}`, domain: [0n, 2n ** 62n], tile: 10n ** 12n }], attrs: [{ name: "v", type: "int32" }] });

@@ -1,4 +1,4 @@
-// What every editor has: how to begin, and what to do with the writes.
+// The part that all editors share: buttons to begin editing, and to merge, clean up and save the writes.
 import { consolidate, vacuum, type TileArray } from "hyperslab";
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
@@ -37,20 +37,20 @@ export function EditPanel({ model, array, children }: Props) {
     save(await new Response(exportZip(opened.store)).blob(), `${addressOf(opened.place).split(/[:/]/).at(-1) || "array"}.zip`);
   };
   const remove = async () => {
-    if (!array || !confirm("Remove the files of merged writes for good? Earlier times of dense arrays can then no longer be shown. This cannot be undone.")) return;
+    if (!array || !confirm("Permanently remove the files of merged writes? Dense arrays can then no longer be shown at earlier times. This cannot be undone.")) return;
     await task.run("Removing…", async () => { await vacuum(array); await travelToLast(opened.place); });
   };
   return (
     <fieldset id="edit">
       <legend>Edit</legend>
-      {opened.at === undefined ? null : <p class="note">Move the time slider to its end to edit.</p>}
+      {opened.at === undefined ? null : <p class="note">To edit, move the time slider to its end.</p>}
       {children}
       <p class="note">Each change is one write. To see the cells before it, move the time slider back.</p>
       {array ? (
         <div class="row wrap">
           <button type="button" class="plain" onClick={() => void task.run("Packing…", zip)}>Save as zip</button>
-          <button type="button" class="plain" title="Merge the writes into one, so that reads need fewer files. The files before stay until they are removed." onClick={() => void task.run("Merging…", async () => { await consolidate(array); await travelToLast(opened.place); })}>Merge writes</button>
-          <button type="button" class="plain" title="Remove the files of merged writes. Earlier times of dense arrays can then no longer be shown." onClick={() => void remove()}>Remove merged files</button>
+          <button type="button" class="plain" title="Merge the writes into one, so that reads need fewer files. The original files stay until you remove them." onClick={() => void task.run("Merging…", async () => { await consolidate(array); await travelToLast(opened.place); })}>Merge writes</button>
+          <button type="button" class="plain" title="Remove the files of merged writes. Dense arrays can then no longer be shown at earlier times." onClick={() => void remove()}>Remove merged files</button>
         </div>
       ) : null}
       {status}

@@ -4,9 +4,9 @@ import type { Draft } from "./draft";
 import { hintOf } from "./parse";
 
 interface Props {
-  /** What the form starts with. Give it another `key` to start with another one. */
+  /** The texts to start with. To start with another draft, give the form another `key`. */
   draft: Draft;
-  /** What the button says. */
+  /** The label of the button. */
   action: string;
   onWrite(entered: ReadonlyMap<string, string>): void;
 }

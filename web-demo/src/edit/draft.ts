@@ -1,4 +1,4 @@
-// A row or a point in a form: the texts that it began with, and the stored values that they stand for.
+// A row or a point in a form: the texts at the start, and the stored values that they show.
 import type { Value } from "hyperslab";
 import type { Field } from "../table/field";
 import { valueOf } from "../table/field";
@@ -34,7 +34,7 @@ function textsOf(fields: readonly Field[], cell: (name: string) => Value | undef
   }));
 }
 
-/** The cell to write for a field: the stored one if the text is as at the start, because texts need not show all of it. */
+/** The cell to write for a field. If its text did not change, the stored value, because a text may not show all of it. */
 export function cellOf({ texts, stored }: Draft, field: Field, entered: ReadonlyMap<string, string>): Written {
   const text = entered.get(field.name) ?? "";
   const value = stored?.get(field.name);
@@ -43,6 +43,6 @@ export function cellOf({ texts, stored }: Draft, field: Field, entered: Readonly
 
 function kept({ name }: Field, value: Value): Written {
   if (typeof value === "boolean") return value ? 1 : 0;
-  if (typeof value === "string" && value.includes("\uFFFD")) throw new Error(`${name || "The field"}: the stored text has characters that cannot be read, so it cannot be written again unchanged. Enter another text.`);
+  if (typeof value === "string" && value.includes("\uFFFD")) throw new Error(`${name || "The field"}: the stored text has characters that cannot be read, so it cannot be written again unchanged. Enter a new text.`);
   return value;
 }

@@ -1,4 +1,4 @@
-// What can be edited: copies in the page's own storage, and folders of this device that the user lets the page change.
+// Decides whether an array can be edited: a copy in the page's own storage, or a local folder that the user lets it change.
 import { signal } from "@preact/signals";
 import { DirectoryStore, type Store } from "hyperslab";
 import { isCopy } from "../copies";
@@ -24,6 +24,6 @@ export function canAsk({ place: { store } }: Opened): boolean {
 export async function askToEdit({ place: { store } }: Opened): Promise<void> {
   if (!(store instanceof DirectoryStore)) return;
   const answer = await (store.root as Asked).requestPermission?.({ mode: "readwrite" });
-  if (answer !== "granted") throw new Error("The browser does not let the page change this folder. Edit a copy on this device.");
+  if (answer !== "granted") throw new Error("The browser did not allow the page to change this folder. Edit a copy on this device instead.");
   allowed.value = new Set([...allowed.peek(), store]);
 }

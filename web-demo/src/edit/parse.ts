@@ -1,21 +1,21 @@
-// What a user enters for a field, as the package writes it, and the condition that finds a row by its coordinates.
+// Turns entered text into values that the package writes, and coordinates into a condition that finds their row.
 import type { TypedArray, Value } from "hyperslab";
 import { exactNumber, exportedText } from "../table/cells";
 import { quotedName } from "../table/complete";
 import type { Field } from "../table/field";
 
-/** A cell as `put` takes it: text also for dates and labels. */
+/** A cell as `put` takes it. Dates and labels may be text. */
 export type Written = number | bigint | string | TypedArray | readonly number[] | readonly bigint[] | null;
 
-/** The text of a value in a form. The value is that of `valueOf`. */
+/** The text of a value in a form. The value comes from `valueOf`. */
 export function enteredText(field: Field, value: Value): string {
   return exportedText(field, value);
 }
 
-/** What to enter for a field. */
+/** A hint of what to enter for a field. */
 export function hintOf({ sort, type, nullable }: Field): string {
-  const hint = { integer: type, float: type, date: type.startsWith("datetime") ? `${type}, such as 2024-01-31` : type, bool: "true or false", text: "text", category: "one of the categories", bytes: "0x and digits", list: `${type}, such as [1, 2]` }[sort];
-  return nullable ? `${hint}; empty for null` : hint;
+  const hint = { integer: type, float: type, date: type.startsWith("datetime") ? `${type}, such as 2024-01-31` : type, bool: "true or false", text: "text", category: "one of the categories", bytes: "0x and hexadecimal digits", list: `${type}, such as [1, 2]` }[sort];
+  return nullable ? `${hint}; leave it empty for null` : hint;
 }
 
 /** The cell of an entered text. Fails if it does not fit the field. */
@@ -35,7 +35,7 @@ export function parseCell(field: Field, entered: string): Written {
   }
 }
 
-/** A number in the type of a field. `undefined` if it is none. */
+/** A number in the type of a field. `undefined` if the text is not such a number. */
 function numberOf(type: string, text: string): number | bigint | undefined {
   if (type.startsWith("float")) return text === "" || (Number.isNaN(Number(text)) && !/^nan$/i.test(text)) ? undefined : Number(text);
   if (!/^[+-]?\d+$/.test(text)) return undefined;
@@ -46,20 +46,20 @@ function numberOf(type: string, text: string): number | bigint | undefined {
   return bits === "64" ? value : Number(value);
 }
 
-/** The label that was entered, or the index of one that is no text. */
+/** The entered label, or its index if labels are not text. `undefined` if there is no such label. */
 function labelOf(labels: Field["labels"], text: string): string | number | undefined {
   for (let i = 0; i < (labels?.length ?? 0); i += 1) if (String(labels?.at(i)) === text) return typeof labels?.at(i) === "string" ? text : i;
   return undefined;
 }
 
-/** The condition that the cells at some coordinates meet. Values are those of `valueOf`. */
+/** The condition that the cells at some coordinates meet. The values come from `valueOf`. */
 export function conditionOf(dims: readonly Field[], values: readonly Value[]): string {
   return dims.map((dim, i) => `${quotedName(dim.name)} == ${literal(dim, values[i] ?? null)}`).join(" and ");
 }
 
 function literal(field: Field, value: Value): string {
-  // Also for dates: the text of a date means the whole of a minute or a second if it ends there.
+  // Dates too: as text, a date that ends with the minute would match the whole minute.
   if (typeof value === "number" || typeof value === "bigint") return exactNumber(value, field.type);
-  if (typeof value !== "string" || value.includes("\uFFFD")) throw new Error(`${field.name}: the coordinate cannot be read, so the row is not deleted. Enter a condition, and delete all rows that meet it.`);
+  if (typeof value !== "string" || value.includes("\uFFFD")) throw new Error(`${field.name}: the coordinate cannot be read, so this row cannot be deleted alone. Enter a condition, and delete all rows that meet it.`);
   return `'${value.replaceAll("'", "''")}'`;
 }

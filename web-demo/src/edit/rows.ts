@@ -1,25 +1,25 @@
-// Writes of rows: of tables and of points.
+// Writes and deletes the rows of tables and points.
 import { deleteCells, put, type AxisSelection, type TileArray, type Value } from "hyperslab";
 import { countOf, type Range } from "../table/selection";
 import type { Field } from "../table/field";
 import { cellOf, type Draft } from "./draft";
 import { conditionOf } from "./parse";
 
-/** The most rows that are deleted by their coordinates at once. */
+/** The most rows that can be deleted by their coordinates at once. */
 export const DELETED_MAX = 500;
 
-/** Whether several cells may have the same coordinates. Then a write replaces none, and coordinates do not name one cell. */
+/** Whether several cells may have the same coordinates. If so, writes replace no cells, and coordinates identify none. */
 export function allowsDuplicates({ schema }: TileArray): boolean {
   return schema["allows_duplicates"] === true;
 }
 
-/** Fails if coordinates do not name one cell. */
+/** Fails if coordinates do not identify a cell. */
 function refuseDuplicates(array: TileArray): void {
-  if (allowsDuplicates(array)) throw new Error("This array may have several cells at the same coordinates, so one of them cannot be changed or deleted alone. Add cells, or delete all that meet a condition.");
+  if (allowsDuplicates(array)) throw new Error("This array may have several cells at the same coordinates, so a single cell cannot be changed or deleted. Add cells, or delete all cells that meet a condition.");
 }
 
 /**
- * Writes a row, with a text for each field, as one fragment. It replaces the row at its coordinates. Fails for a changed row
+ * Writes a row as one fragment, from a text for each field. It replaces the row at its coordinates. Changing a row fails
  * if the array allows duplicates.
  */
 export async function writeRow(array: TileArray, draft: Draft, entered: ReadonlyMap<string, string>): Promise<void> {
@@ -36,7 +36,7 @@ export async function writeRow(array: TileArray, draft: Draft, entered: Readonly
 /** Reads the coordinates of rows. Fails if there are too many. */
 export async function coordinatesOf(array: TileArray, ranges: readonly Range[], load: (row: number, names: readonly string[]) => Promise<(name: string) => Value | undefined>): Promise<Value[][]> {
   const count = countOf({ ranges, anchor: 0 });
-  if (count > DELETED_MAX) throw new Error(`${count.toLocaleString("en")} rows are selected; at most ${DELETED_MAX} are deleted at once. Enter a condition, and delete all rows that meet it.`);
+  if (count > DELETED_MAX) throw new Error(`${count.toLocaleString("en")} rows are selected; at most ${DELETED_MAX} can be deleted at once. Enter a condition, and delete all rows that meet it.`);
   const names = array.dims.map(({ name }) => name);
   const found: Value[][] = [];
   for (const [first, last] of ranges) {

@@ -1,13 +1,13 @@
-// Work that a button starts: one at a time, with a line that says what is being done or why it failed.
+// Runs the work of buttons, one at a time, and shows its progress or why it failed.
 import { signal, type Signal } from "@preact/signals";
 import { changing, messageOf } from "../session";
 
 export class Task {
-  /** What is being done, or what went wrong. */
+  /** The running work, or why it failed. */
   readonly text: Signal<string | undefined> = signal(undefined);
   readonly isRunning = signal(false);
 
-  /** Runs work, unless other work runs. Returns whether it succeeded. */
+  /** Runs work, unless other work is running. Returns whether it succeeded. */
   async run(what: string, work: () => Promise<unknown>): Promise<boolean> {
     if (this.isRunning.peek()) return false;
     this.isRunning.value = true;

@@ -69,7 +69,7 @@ function filesOf(model: GridModel): File[] {
   if (!query || !array) return [];
   const loaded = model.loaded.peek();
   const files = gridFiles(query, array);
-  // The channels that are drawn together are several bands.
+  // Channels that are drawn together would need several bands.
   if (!loaded?.y || model.blended.peek().length > 0) return files;
   const read = async () => (await import("./raster")).rasterFile(loaded, query);
   return [...files, { name: files[0]?.name.replace(/\.\w+$/, ".tif") ?? "cells.tif", label: "GeoTIFF", read }];

@@ -1,4 +1,4 @@
-// Lines at round coordinates over the picture, with a scale bar where the unit is a length.
+// Lines at round coordinates over the picture, with a scale bar if the unit is a length.
 import { unitOf } from "./crs";
 import type { Loaded } from "./model";
 import { roundUp, ticksOf } from "./ticks";

@@ -18,7 +18,7 @@ export function PaintControls({ model }: { model: GridModel }) {
   const { tool, value, size } = brush.value;
   return (
     <EditPanel key={opened.place} model={model} array={model.loaded.value?.levels[0]?.array}>
-      {isBlended ? <p class="note">Draw one channel alone to edit it.</p> : null}
+      {isBlended ? <p class="note">To edit a channel, show only that channel.</p> : null}
       {TOOLS.map((choice) => (
         <label class="check" key={choice.id}><input id={choice.id} type="radio" name="tool" checked={tool === choice.tool} disabled={opened.at !== undefined || isBlended} onChange={() => change({ tool: choice.tool })} /> {choice.text}</label>
       ))}
@@ -33,7 +33,7 @@ export function PaintControls({ model }: { model: GridModel }) {
   );
 }
 
-/** The coordinates of a cell, which a click also enters, and its new value. */
+/** A form for the coordinates and the new value of a cell. Clicking a cell also enters its coordinates. */
 function CellForm({ model }: { model: GridModel }) {
   const loaded = model.loaded.value;
   if (!loaded) return null;
@@ -51,7 +51,7 @@ function CellForm({ model }: { model: GridModel }) {
     event.preventDefault();
     if (Object.keys(model.wrongCoordinates.peek()).length > 0) return;
     const cell = new Stroke(x.length, y?.length ?? 1);
-    // Enter changes the coordinate just before it writes.
+    // The Enter key may have changed the coordinates just before.
     cell.add(...(model.edited.peek() ?? [0, 0]));
     void model.paint(cell);
   };
@@ -67,7 +67,7 @@ function CellForm({ model }: { model: GridModel }) {
   );
 }
 
-/** The position of an entered coordinate of the array. `undefined` if the axis has none such. */
+/** The position of an entered coordinate along an axis. `undefined` if the axis has no such coordinate. */
 function positionOf(axis: LabelledAxis, entered: string): number | undefined {
   if (!/^\s*-?\d+\s*$/.test(entered)) return undefined;
   const position = Math.floor(Number(BigInt(entered) - BigInt(axis.coordinate(0))) / (axis.axis.stride ?? 1));

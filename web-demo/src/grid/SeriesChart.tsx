@@ -62,7 +62,7 @@ export function SeriesChart({ id, title, series, position, onMove, onOver, onClo
   );
 }
 
-/** The place that a key leads to. `undefined` for other keys. */
+/** The position after a key is pressed. `undefined` if the key does not move. */
 function stepped(key: string, at: number, length: number): number | undefined {
   const steps: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10, Home: -length, End: length };
   const step = steps[key];

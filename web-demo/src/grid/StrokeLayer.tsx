@@ -35,7 +35,7 @@ export function StrokeLayer({ model }: { model: GridModel }) {
     }
   };
   const begin = (event: PointerEvent & { currentTarget: Element }) => {
-    // A second finger must not replace the stroke of the first.
+    // A second finger must not replace the stroke of the first finger.
     if (event.button !== 0 || !event.isPrimary) return;
     const cell = model.cellAt([event.offsetX, event.offsetY]);
     if (brush.value.tool !== "paint") {

@@ -1,11 +1,11 @@
-// What to write around a saved picture of a grid.
+// The texts around a saved picture of a grid.
 import { colorsOf } from "../colors";
 import type { Caption } from "../ui/picture";
 import { hexOf } from "./channels";
 import type { GridModel } from "./model";
 import { numberText } from "./values";
 
-/** The caption of what is drawn. */
+/** The caption of the current picture. */
 export function captionOf(model: GridModel): Omit<Caption, "sources"> & { name: string } {
   const loaded = model.loaded.peek();
   if (!loaded) throw new Error("There is no picture to save. Wait until it is drawn.");

@@ -23,10 +23,10 @@ export function common(a: Box, b: Box): Box | undefined {
   return box.c0 <= box.c1 && box.r0 <= box.r1 ? box : undefined;
 }
 
-/** The tiles in which the cells of a picture are stored: their sides, and the first column and row of one. */
+/** The tiles that store the cells of a picture: their size in cells, and the first column and row of one tile. */
 export interface Tiles { readonly columns: number; readonly rows: number; readonly c0: number; readonly r0: number }
 
-/** The tiles of an array. Tiles of one cell stand for those that do not match the cells of the picture. */
+/** The tiles of an array. If tiles do not match the cells of the picture, the result is tiles of one cell. */
 export function tilesOf({ dims, schema }: TileArray, { x, y }: Placed): Tiles {
   const side = (axis: LabelledAxis | undefined): readonly [length: number, first: number] => {
     const name = axis?.axis.dimension;
@@ -40,7 +40,7 @@ export function tilesOf({ dims, schema }: TileArray, { x, y }: Placed): Tiles {
   return { columns, rows, c0, r0 };
 }
 
-/** The parts of a box, of at most `most` cells each: whole rows of tiles if they are small enough, so that each tile is read once. */
+/** The parts of a box, of at most `most` cells each. If tiles are small enough, parts are whole tiles, read once. */
 export function partsOf({ c0, c1, r0, r1 }: Box, most: number, tiles: Tiles = { columns: 1, rows: 1, c0: 0, r0: 0 }): Box[] {
   const { columns, rows } = tiles.columns * tiles.rows <= most ? tiles : { columns: 1, rows: 1 };
   const across = c1 - c0 + 1;

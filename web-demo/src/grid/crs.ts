@@ -1,13 +1,13 @@
-// The unit of coordinates, as a coordinate reference system says. Rasters name the unit nowhere else.
+// The unit of coordinates, from their coordinate reference system. Rasters state the unit nowhere else.
 import type { Axis, Crs } from "hyperslab";
 
-/** What a coordinate reference system says of coordinates: their unit, and whether a length on the map is one on the ground. */
+/** The unit of coordinates, and whether lengths on the map equal lengths on the ground. */
 export interface CrsUnit { readonly unit: "m" | "km" | "ft" | "degree"; readonly isTrue: boolean }
 
-/** Longer descriptions are not read. */
+/** The longest WKT that is read, in characters. */
 const WKT_MAX = 100_000;
 
-/** The unit of the coordinates of a coordinate reference system. `undefined` if it does not say, or has another one. */
+/** The unit of the coordinates of a coordinate reference system. `undefined` if it states none, or another one. */
 export function unitOf(crs: Crs | undefined): CrsUnit | undefined {
   if (!crs) return undefined;
   const { wkt = "", projjson, code = wkt } = crs;
@@ -23,7 +23,7 @@ export function withUnit(axis: Axis, crs: Crs | undefined): Axis {
   return found === undefined ? axis : { ...axis, unit: found === "degree" ? `degrees_${axis.role === "x" ? "east" : "north"}` : found };
 }
 
-/** The unit at the top of a CRS, or that of its axes: others are those of its parts. Well-known text of both versions. */
+/** The unit of a CRS or of its axes, not of its parts. Reads both versions of well-known text. */
 function unitOfWkt(wkt: string): CrsUnit["unit"] | undefined {
   if (wkt.length > WKT_MAX) return undefined;
   const inside: string[] = [];
@@ -52,7 +52,7 @@ function unitOfJson(projjson: unknown): CrsUnit["unit"] | undefined {
   return type === "LinearUnit" ? lengthOf(Number(factor)) : undefined;
 }
 
-/** The units of WGS 84, of Web Mercator and of its UTM zones. */
+/** The units of WGS 84, its UTM zones, and Web Mercator. */
 function unitOfCode(code: string): CrsUnit["unit"] | undefined {
   if (/^EPSG:4326$/i.test(code)) return "degree";
   return /^EPSG:(3857|32[67](0[1-9]|[1-5]\d|60))$/i.test(code) ? "m" : undefined;

@@ -1,11 +1,11 @@
-// Flood fill: the cells that are connected with one and have its value.
+// Flood fill: finds the cells that are connected to a cell and have its value.
 
 /** The most cells that are filled at once. */
 export const FILL_MAX = 1_000_000;
 
 /**
- * The cells that are connected with a cell over their sides and are like it, as `row · width + column`. Fails if there are
- * more than `FILL_MAX`.
+ * The cells that are like a cell and connected to it by their sides, as `row · width + column`. Fails if there are more
+ * than `FILL_MAX`.
  */
 export function connected(width: number, height: number, start: number, isLike: (cell: number) => boolean): number[] {
   const isSeen = new Uint8Array(width * height);
@@ -18,7 +18,7 @@ export function connected(width: number, height: number, start: number, isLike: 
     for (const next of [column > 0 ? cell - 1 : -1, column < width - 1 ? cell + 1 : -1, cell - width, cell + width]) {
       if (next < 0 || next >= isSeen.length || isSeen[next] || !isLike(next)) continue;
       isSeen[next] = 1;
-      if (found.push(next) > FILL_MAX) throw new Error(`More than ${FILL_MAX.toLocaleString("en")} connected cells in view have this value, too many to fill at once. Zoom in, and fill them part by part.`);
+      if (found.push(next) > FILL_MAX) throw new Error(`More than ${FILL_MAX.toLocaleString("en")} connected cells in view have this value, which is too many to fill at once. Zoom in and fill them in parts.`);
     }
   }
   return found;

@@ -1,15 +1,15 @@
-// Writes GeoTIFF files of one band. The writers on npm do not fit: that of geotiff.js (3.0.5) writes signed integers as zeros,
-// has no room for long metadata, and states WGS 84 for data without a coordinate reference system.
-// Tags: TIFF 6.0 and OGC GeoTIFF 1.1; 42112 and 42113 are those of GDAL.
+// Writes GeoTIFF files of one band. The writer of geotiff.js (3.0.5) does not fit: it writes signed integers as zeros, has
+// no room for long metadata, and claims WGS 84 for data without a coordinate reference system.
+// The tags are from TIFF 6.0 and OGC GeoTIFF 1.1; 42112 and 42113 are from GDAL.
 import type { TypedArray } from "hyperslab";
 
-/** What a file says of its band. */
+/** The band of a file, and its metadata. */
 export interface Raster {
   readonly width: number;
   readonly height: number;
-  /** Row by row, the first at the top. */
+  /** Row by row, from the top. */
   readonly values: TypedArray;
-  /** x = g[0] + column·g[1] + row·g[2], y = g[3] + column·g[4] + row·g[5]. `undefined` if the data has no place. */
+  /** x = g[0] + column·g[1] + row·g[2], y = g[3] + column·g[4] + row·g[5]. `undefined` if the place is unknown. */
   readonly transform: readonly [number, number, number, number, number, number] | undefined;
   /** The EPSG code of the coordinate reference system, and whether its coordinates are degrees. */
   readonly crs: { readonly epsg: number; readonly isGeographic: boolean } | undefined;
@@ -25,7 +25,7 @@ const BYTES: Readonly<Record<number, number>> = { [ASCII]: 1, [SHORT]: 2, [LONG]
 
 type Tag = readonly [tag: number, type: number, values: readonly number[]];
 
-/** About the size of a strip before compression. */
+/** The approximate size of a strip before compression. */
 const STRIP_BYTES = 2 ** 20;
 const HEADER_BYTES = 8;
 
@@ -66,25 +66,25 @@ function tagsOf(raster: Raster, rows: number, starts: readonly number[], lengths
   return tags.filter((tag) => tag !== undefined);
 }
 
-/** Unsigned integers, signed ones, and floating-point numbers. */
+/** The sample format: 1 for unsigned integers, 2 for signed integers, 3 for floating-point numbers. */
 function formatOf(values: TypedArray): number {
   if (values instanceof Float32Array || values instanceof Float64Array) return 3;
   return values instanceof Int8Array || values instanceof Int16Array || values instanceof Int32Array || values instanceof BigInt64Array ? 2 : 1;
 }
 
-/** The place of the first corner and the size of a cell; a matrix if rows are turned or grow upwards. */
+/** The place of the first corner and the size of a cell, or a matrix if the picture is rotated or rows go upwards. */
 function placeTags([x, dx, rx, y, ry, dy]: NonNullable<Raster["transform"]>): Tag[] {
   if (rx === 0 && ry === 0 && dx > 0 && dy < 0) return [[33550, DOUBLE, [dx, -dy, 0]], [33922, DOUBLE, [0, 0, 0, x, y, 0]]];
   return [[34264, DOUBLE, [dx, rx, 0, x, ry, dy, 0, y, 0, 0, 0, 0, 0, 0, 0, 1]]];
 }
 
-/** Keys in ascending order, each with its value: the kind of coordinates, that cells are areas, and the code. */
+/** Keys in ascending order: the kind of coordinates, that cells are areas, and the EPSG code. */
 function geoKeys(crs: Raster["crs"]): number[] {
   const keys: [number, number][] = crs ? [[1024, crs.isGeographic ? 2 : 1], [1025, 1], [crs.isGeographic ? 2048 : 3072, crs.epsg]] : [[1025, 1]];
   return [1, 1, 0, keys.length, ...keys.flatMap(([key, value]) => [key, 0, 1, value])];
 }
 
-/** What the values mean, as GDAL writes it. */
+/** The scale, offset, unit and description of the band, in the XML of GDAL. */
 function metadataOf({ scale, offset, unit, description }: Raster): string | undefined {
   const item = (name: string, value: string | number) => `<Item name="${name.toUpperCase()}" sample="0" role="${name}">${String(value).replaceAll("&", "&amp;").replaceAll("<", "&lt;")}</Item>`;
   const items = [scale !== 1 || offset !== 0 ? item("scale", scale) + item("offset", offset) : "", unit ? item("unittype", unit) : "", description ? item("description", description) : ""].join("");
@@ -95,7 +95,7 @@ function asciiOf(text: string): number[] {
   return [...new TextEncoder().encode(text), 0];
 }
 
-/** The directory of tags, and the values that do not fit into it, which begin after it. */
+/** The directory of tags, followed by the values that do not fit into it. */
 function directory(tags: readonly Tag[], start: number): ArrayBuffer {
   const sizes = tags.map(([, type, values]) => (BYTES[type] ?? 1) * values.length);
   const inside = 2 + 12 * tags.length + 4;

@@ -25,7 +25,7 @@ import { meaningOf, type Meaning } from "./values";
 /** A variable, with everything needed to draw it. */
 export interface Loaded {
   readonly variable: Variable;
-  /** What it was found in. */
+  /** The place it was opened from. */
   readonly opened: Opened;
   /** Finest first. */
   readonly levels: readonly PyramidLevel[];
@@ -47,7 +47,7 @@ export interface Loaded {
   readonly channelAxis: LabelledAxis | undefined;
 }
 
-/** What a press of the pointer does: moves the picture, paints, fills, or chooses a cell. */
+/** The tool of the pointer: it moves the picture, paints, fills, or chooses a cell. */
 export type Tool = "move" | "paint" | "fill" | "cell";
 
 export class GridModel implements Model {
@@ -78,11 +78,11 @@ export class GridModel implements Model {
   /** The level that is drawn, and whether there are too many cells to draw. */
   readonly view = signal<DrawnView | undefined>(undefined);
   readonly pointer = signal<readonly [number, number] | undefined>(undefined);
-  /** What the pointer does, and the value and size of the brush. */
+  /** The tool of the pointer, and the value and size of the brush. */
   readonly brush = signal<{ tool: Tool; value: string; size: number }>({ tool: "move", value: "0", size: 1 });
   /** The cell that is edited alone, as column and row. */
   readonly edited = signal<readonly [number, number] | undefined>(undefined);
-  /** What the user entered as coordinates of that cell that no cell has, by dimension. */
+  /** Entered coordinates that no cell has, by dimension. */
   readonly wrongCoordinates = signal<Readonly<Record<string, string>>>({});
   /** Values along an axis at the cell that was clicked last. */
   readonly profile = signal<Profile | undefined>(undefined);
@@ -167,15 +167,15 @@ export class GridModel implements Model {
   }
 
   /**
-   * Writes the value of the brush into the cells of a stroke, or into those that are connected with a cell and have its
-   * value, and shows them. `problem`: what to tell the user afterwards.
+   * Writes the value of the brush and shows the result. `stroke` has the cells to write, or a cell from which to fill all
+   * connected cells of equal value. `problem` is a message to show afterwards.
    */
   async paint(stroke: Stroke | readonly [number, number], problem?: string): Promise<void> {
     const loaded = this.loaded.peek();
     if (!loaded) return;
-    // The view may be another one when the writes before this are done.
+    // The view may have changed when earlier writes are done.
     const box = this.boxInView(loaded);
-    // The model of the next moment may be shown before this is done.
+    // Another model may be shown before this is done, so the session counts the write.
     changing.value += 1;
     try {
       const openNewest = async () => openArray({ ...this.opened, at: undefined }, loaded.variable.path);

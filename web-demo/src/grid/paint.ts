@@ -1,4 +1,4 @@
-// Editing cells: the cells that a stroke or a fill covers, and the write of them as one fragment.
+// Edits cells: finds the cells that a stroke or a fill covers, and writes them as one fragment.
 import { get, put, type AxisSelection, type Chunk, type TileArray } from "hyperslab";
 import type { LabelledAxis } from "./axes";
 import { areAlike, connected } from "./fill";
@@ -73,15 +73,15 @@ function around(box: Box | undefined, c: number, r: number): Box {
 /** More than twice the sides of the largest box. */
 const SIDE = 2 ** 24;
 
-/** The writes that run, one after the other: each must see the cells of those before it. */
+/** The running writes. They run one after the other, because each must see the cells that earlier ones wrote. */
 let queue: Promise<unknown> = Promise.resolve();
 
-/** What to write into which cells. `find` finds the cells in the newest array. */
+/** An entered value, and the cells to write it to. `find` finds these cells in the newest array. */
 export interface Edit { readonly loaded: Loaded; readonly entered: string; readonly at: Readonly<Record<string, number>>; find(array: TileArray): Promise<Stroke> }
 
 /**
- * Writes an entered value into cells, as one fragment, after the writes before it. A dense write fills a box of all
- * attributes, so the other cells in the box, and the other attributes, are written again unchanged.
+ * Writes an entered value into cells, as one fragment, after earlier writes. A dense write covers a whole box and all
+ * attributes, so the other cells in the box and the other attributes are written again unchanged.
  */
 export async function writeCells(edit: Edit, openNewest: () => Promise<TileArray>): Promise<void> {
   const stored = storedValue(edit.entered, edit.loaded.meaning);
@@ -109,11 +109,11 @@ async function write(array: TileArray, { loaded, at }: Edit, stroke: Stroke, sto
   await put(array, selection, cells);
 }
 
-/** The cells in a box that are connected with a cell and have its value. */
+/** The cells in a box that are connected to a cell and have its value. */
 export async function filled(array: TileArray, loaded: Loaded, box: Box, [column, row]: readonly [number, number], at: Readonly<Record<string, number>>): Promise<Stroke> {
-  if (column < box.c0 || column > box.c1 || row < box.r0 || row > box.r1) throw new Error("The cell is not in view. Move the picture, and click the cell again.");
+  if (column < box.c0 || column > box.c1 || row < box.r0 || row > box.r1) throw new Error("The cell is not in view. Move the picture and click the cell again.");
   const [width, height] = [box.c1 - box.c0 + 1, box.r1 - box.r0 + 1];
-  if (width * height > STROKE_MAX) throw new Error(`${(width * height).toLocaleString("en")} cells are in view; at most ${STROKE_MAX.toLocaleString("en")} are searched. Zoom in to fill.`);
+  if (width * height > STROKE_MAX) throw new Error(`${(width * height).toLocaleString("en")} cells are in view; a fill searches at most ${STROKE_MAX.toLocaleString("en")}. Zoom in and fill again.`);
   const chunk = await get(array, selectionOf(loaded, box, at), { attrs: loaded.variable.attribute });
   const place = placesIn(array, loaded, box, chunk);
   const indexOf = (cell: number) => place(box.c0 + (cell % width), box.r0 + Math.floor(cell / width));
@@ -133,7 +133,7 @@ function selectionOf({ x, y, others }: Loaded, box: Box, at: Readonly<Record<str
   }));
 }
 
-/** Where the value of a cell is in a chunk of a box. */
+/** Returns a function that gives the index of a cell in the data of a chunk. */
 function placesIn(array: TileArray, { x, y }: Loaded, box: Box, chunk: Chunk): (column: number, row: number) => number {
   const strideOf = (axis: LabelledAxis | undefined) => (chunk.stride[array.dims.findIndex(({ name }) => name === axis?.axis.dimension)] ?? 0) * (axis?.axis.stride ?? 1);
   const [across, down] = [strideOf(x), strideOf(y)];

@@ -1,4 +1,4 @@
-// The cells in view at full resolution, with their place: what a GeoTIFF file has.
+// Reads the cells in view at full resolution, with their place, and makes a GeoTIFF file of them.
 import { get, type AxisSelection, type Chunk, type Crs, type TileArray, type TypedArray } from "hyperslab";
 import type { GridQuery } from "../takeaway";
 import type { LabelledAxis } from "./axes";
@@ -24,7 +24,7 @@ export async function rasterFile(loaded: Loaded, { ranges }: GridQuery, signal?:
   // The samples of a pixel may follow each other.
   const cells = ranges.reduce((count, { lo, hi }) => count * (Number(BigInt(hi) - BigInt(lo)) + 1), 1);
   const bytes = cells * bytesOf(array, variable.attribute);
-  if (bytes > BYTES_MAX) throw new Error(`The cells in view have ${mebibytes(bytes)} MiB, too many for a GeoTIFF file (at most ${mebibytes(BYTES_MAX)} MiB). Zoom in, or use the command line.`);
+  if (bytes > BYTES_MAX) throw new Error(`The cells in view take ${mebibytes(bytes)} MiB; a GeoTIFF file can have at most ${mebibytes(BYTES_MAX)} MiB. Zoom in, or save the cells with \`hyperslab export\`.`);
   const selection = Object.fromEntries(array.dims.map(({ name }, i): [string, AxisSelection] => [name, [ranges[i]?.lo ?? 0, ranges[i]?.hi ?? 0] as AxisSelection]));
   const chunk = await get(array, selection, { attrs: variable.attribute, ...(signal ? { signal } : {}) });
   const transform = transformOf(loaded, c0, r0);
@@ -50,7 +50,7 @@ function mebibytes(bytes: number): string {
   return Math.round(bytes / 2 ** 20).toLocaleString("en");
 }
 
-/** The cells row by row, the topmost first, with one value for all that mean "no data". */
+/** The cells row by row, from the top. All cells without data get the same value. */
 function valuesOf({ meaning }: Loaded, { data, validity }: Chunk, { width, height, strideX, strideY, isUp }: Layout): Pick<Raster, "values" | "nodata"> {
   const stored = data as unknown as Float64Array;
   const out = new (stored.constructor as Float64ArrayConstructor)(width * height);
@@ -69,7 +69,7 @@ function valuesOf({ meaning }: Loaded, { data, validity }: Chunk, { width, heigh
   return { values: out, nodata: nodata === undefined ? undefined : Number.isNaN(nodata) ? "nan" : String(nodata) };
 }
 
-/** The value for cells without data: one that the variable names, NaN, or an integer that no other cell has. `undefined` if there are none. */
+/** The value for cells without data: one that the variable names, NaN, or an unused integer. `undefined` if none is needed. */
 function nodataOf({ missing: named, fill }: Loaded["meaning"], values: TypedArray, isMissing: Uint8Array): number | bigint | undefined {
   const own = named.find((value) => value !== fill) ?? fill;
   if (own !== undefined) return own;
@@ -78,11 +78,11 @@ function nodataOf({ missing: named, fill }: Loaded["meaning"], values: TypedArra
   const free = new Set<number | bigint>(candidatesOf(values));
   values.forEach((value: number | bigint, i: number) => { if (!isMissing[i]) free.delete(value); });
   const [found] = free;
-  if (found === undefined) throw new Error("The cells in view have every value that could stand for cells without data. Zoom in, or save them as Arrow.");
+  if (found === undefined) throw new Error("The cells in view already use every value that could mark cells without data. Zoom in, or save the cells as Arrow.");
   return found;
 }
 
-/** Integers of a type, from its ends: all of those of one byte, some of the others. */
+/** Integers of a type, beginning at its limits: all integers of one byte, or 256 integers of a larger type. */
 function candidatesOf(values: TypedArray): (number | bigint)[] {
   const bits = 8 * values.BYTES_PER_ELEMENT;
   const isSigned = /^(Big)?Int/.test(values[Symbol.toStringTag]);
@@ -92,7 +92,7 @@ function candidatesOf(values: TypedArray): (number | bigint)[] {
   return bits === 64 ? all : all.map(Number);
 }
 
-/** Where cells lie, counted from a cell. `undefined` if coordinates are missing or not evenly spaced. */
+/** The geotransform of a picture that begins at a cell. `undefined` if coordinates are missing or not evenly spaced. */
 function transformOf({ variable, x, y }: Loaded, column: number, row: number): Raster["transform"] {
   const g = variable.geotransform ?? alongAxes(x, y);
   if (!g) return undefined;
@@ -101,7 +101,7 @@ function transformOf({ variable, x, y }: Loaded, column: number, row: number): R
 
 function alongAxes(x: LabelledAxis, y: LabelledAxis | undefined): Raster["transform"] {
   const [across, down] = [evenly(x), y && evenly(y)];
-  // Coordinates are those of the middles of cells.
+  // Coordinates are at the centres of cells.
   return across && down ? [across.start - across.step / 2, across.step, 0, down.start - down.step / 2, 0, down.step] : undefined;
 }
 
@@ -111,7 +111,7 @@ function evenly({ axis: { coordinates, guessed } }: LabelledAxis): { start: numb
   return line && line.step !== 0 ? line : undefined;
 }
 
-/** The coordinate reference system, if it has an EPSG code. Degrees without one are those of WGS 84, as in CF. */
+/** The coordinate reference system, if it has an EPSG code. Degrees without a system are taken as WGS 84, as in CF. */
 function crsOf({ variable, x, y, crs }: Loaded): Raster["crs"] {
   const own = crs[variable.crs ?? -1];
   const epsg = Number(/^EPSG:(\d+)$/i.exec(own?.code ?? own?.wkt ?? "")?.[1] ?? NaN);
@@ -121,7 +121,7 @@ function crsOf({ variable, x, y, crs }: Loaded): Raster["crs"] {
 }
 
 function isGeographic({ wkt, projjson }: Crs, areDegrees: boolean): boolean {
-  // Some data has the code in place of the text.
+  // Some data has a code in place of the WKT.
   if (wkt && !/^EPSG:/i.test(wkt)) return /^\s*GEO(G|D)/i.test(wkt);
   const type = (projjson as { type?: unknown } | undefined)?.type;
   return typeof type === "string" ? /^Geo/.test(type) : areDegrees;

@@ -12,7 +12,7 @@ import { travelToLast } from "../session";
 import type { Field } from "../table/field";
 import type { Chosen, PointsModel } from "./model";
 
-/** Give it another `key` for another place: the form belongs to one array. */
+/** The form belongs to one array, so give it another `key` for another place. */
 export function EditPoints({ model }: { model: PointsModel }) {
   const task = useMemo(() => new Task(), []);
   const { opened, array } = model;
@@ -32,7 +32,7 @@ export function EditPoints({ model }: { model: PointsModel }) {
           <p class="note">{noteOf(chosen, repeats)}</p>
           {chosen ? <PointForm key={chosen.turn} fields={fields} chosen={chosen} isFixed={repeats && !chosen.isNew} write={write} />
             : <button type="button" class="plain" onClick={() => model.placePoint({})}>New point</button>}
-          {where ? <button type="button" class="plain" onClick={() => { if (confirm(`Delete all points where ${where}, also those out of view? Move the time slider back to see them again.`)) void write("Deleting…", async (newest) => deleteWhere(newest, where)); }}>Delete all points that meet the condition</button> : null}
+          {where ? <button type="button" class="plain" onClick={() => { if (confirm(`Delete all points where ${where}, including points out of view? You can still see them at earlier times.`)) void write("Deleting…", async (newest) => deleteWhere(newest, where)); }}>Delete all points that meet the condition</button> : null}
         </>
       ) : null}
       {task.text.value === undefined ? null : <p role="alert">{task.text.value}</p>}
@@ -43,7 +43,7 @@ export function EditPoints({ model }: { model: PointsModel }) {
 interface FormProps {
   fields: readonly Field[];
   chosen: Chosen;
-  /** Whether the point can neither be changed nor deleted. */
+  /** Whether the point cannot be changed or deleted. */
   isFixed: boolean;
   write(what: string, work: (newest: TileArray) => Promise<void>): Promise<boolean>;
 }
@@ -60,7 +60,7 @@ function PointForm({ fields, chosen: { isNew, point }, isFixed, write }: FormPro
 }
 
 function noteOf(chosen: Chosen | undefined, repeats: boolean): string {
-  if (chosen?.isNew) return repeats ? "Enter the fields of a new point here." : "Enter the fields of a new point here. It replaces the point with its coordinates.";
-  if (repeats) return "Several points of this array may have the same coordinates, so single ones cannot be changed or deleted. Click a free place to add a point, or enter a condition and delete all that meet it.";
-  return chosen ? "Change the fields of the point, or delete it. Other coordinates make another point." : "Click a point to edit it, or another place for a new one.";
+  if (chosen?.isNew) return repeats ? "Enter the fields of the new point." : "Enter the fields of the new point. It replaces the point at the same coordinates, if there is one.";
+  if (repeats) return "This array may have several points at the same coordinates, so a single point cannot be changed or deleted. Click an empty place to add a point, or enter a condition and delete all points that meet it.";
+  return chosen ? "Change the fields of the point, or delete it. If you change its coordinates, a second point is added." : "Click a point to edit it, or an empty place to add a point.";
 }

@@ -1,14 +1,14 @@
-// What to write around a saved picture of points.
+// The texts around a saved picture of points.
 import { colorsOf } from "../colors";
 import { roundUp } from "../grid/ticks";
 import * as text from "../text";
 import type { Caption, Tick } from "../ui/picture";
 import type { PointsModel } from "./model";
 
-/** The distance between neighbouring texts along an axis, in pixels, at least. */
+/** The least distance between neighbouring texts along an axis, in pixels. */
 const APART_PX = 110;
 
-/** The caption of what is drawn. */
+/** The caption of the current picture. */
 export function captionOf(model: PointsModel): Omit<Caption, "sources"> & { name: string } {
   const { opened, chosen, colormap, range, where, count, x, y, camera, aspect } = model;
   const name = chosen.peek();
@@ -19,7 +19,7 @@ export function captionOf(model: PointsModel): Omit<Caption, "sources"> & { name
   return {
     name: (opened.dataset.name || opened.place.path || opened.place.url).split("/").filter(Boolean).at(-1)?.replace(/[^\p{L}\p{N}._-]+/gu, "_") ?? "points",
     title: opened.dataset.title || opened.dataset.name || (opened.place.path || opened.place.url).split("/").filter(Boolean).at(-1) || "Points",
-    lines: [`${read.toLocaleString("en")} points${limited ? " of more" : ""} by ${x} and ${y}`, where.peek() ? `Where ${where.peek()}` : ""],
+    lines: [`${read.toLocaleString("en")} points${limited ? " (others are not drawn)" : ""} by ${x} and ${y}`, where.peek() ? `Where ${where.peek()}` : ""],
     scale: low <= high ? { title: name || "value", colormap: colorsOf(colormap.peek()), low: shown(low), high: shown(high) } : undefined,
     ticks: {
       x: ticksOf(model, x, visible.x).map(({ value, text: label }): Tick => ({ at: camera.toScreen(value, 0)[0], text: label })),

@@ -24,7 +24,7 @@ const REST_MS = 120;
 /** How long the pointer rests on a point before its other fields are read. */
 const HOVER_MS = 60;
 
-/** A point to edit: its fields as they are stored, or those that are known of a new one. */
+/** A point to edit: the stored fields of a point, or the known fields of a new point. */
 export interface Chosen { readonly isNew: boolean; readonly point: Point; readonly turn: number }
 
 export class PointsModel implements Model {
@@ -63,7 +63,7 @@ export class PointsModel implements Model {
   readonly summary = signal<Summary | undefined>(undefined);
   /** All fields of the array, with the values of enumerations. */
   readonly columns = signal<readonly Field[]>([]);
-  /** What is wrong with the condition. */
+  /** Why the condition is wrong. */
   readonly badCondition = signal<string | undefined>(undefined);
   private readonly abort = new AbortController();
   /** The read of the fields of a point. */
@@ -168,7 +168,7 @@ export class PointsModel implements Model {
     if (drawn) void this.readDetails(drawn, signal).catch(() => undefined);
   }
 
-  /** Chooses the point that was drawn at a pixel, or a place for a new one if there is none, to edit it. */
+  /** Chooses the point at a pixel to edit it. If no point is there, begins a new point at that place. */
   async choosePoint(pixel: readonly [number, number], drawn: Point | undefined): Promise<void> {
     if (!drawn) {
       this.placeAt(pixel);
@@ -179,7 +179,7 @@ export class PointsModel implements Model {
     this.chosenPoint.value = undefined;
     this.detailing.value += 1;
     try {
-      // What is drawn has labels in place of indices, and not all fields.
+      // Drawn points have labels in place of indices, and lack some fields.
       const point = await this.readStored(drawn, [...this.array.dims, ...this.array.attrs].map(({ name }) => name), signal);
       if (signal.aborted) return;
       if (point) this.chosenPoint.value = { isNew: false, point, turn: (this.turn += 1) };
@@ -191,7 +191,7 @@ export class PointsModel implements Model {
     }
   }
 
-  /** Begins a new point. `point` has what is known of it. */
+  /** Begins a new point. `point` has its known fields. */
   placePoint(point: Point): void {
     this.choosing.abort();
     this.chosenPoint.value = { isNew: true, point, turn: (this.turn += 1) };
@@ -235,7 +235,7 @@ export class PointsModel implements Model {
     this.count.value = { read: 0, done: true, limited: false };
   }
 
-  /** What is shown, as a query. */
+  /** The query for the points in view. */
   query(): PointsQuery {
     const { x, y } = this.camera.visible.peek();
     const aspect = this.aspect.peek();

@@ -5,7 +5,7 @@ import type { Span } from "../takeaway";
 
 type Closed = readonly [number, number];
 
-/** A domain that is so many times wider than what was written is not shown whole. */
+/** A domain that is this many times wider than the written part is not shown whole. */
 const EMPTY_MAX = 50;
 /** Axes whose lengths differ by this factor would be drawn as a line. */
 const UNEVEN = 20;
@@ -17,7 +17,7 @@ export function rangesOf(array: TileArray<Fields>, x: string, y: string): { x: [
     const index = array.dims.findIndex((dim) => dim.name === name);
     const [lo, hi] = (array.dims[index]?.domain ?? [0, 1]).map(Number) as [number, number];
     const [from, to] = (written?.[index] ?? [lo, hi]).map(Number) as [number, number];
-    // What was written at one place has a neighbourhood that suits its domain.
+    // If all points are at one place, show some space around it that suits the domain.
     const margin = (to - from) / 20 || Math.min(0.5, (hi - lo) / 20) || 0.5;
     return hi - lo <= (to - from) * EMPTY_MAX || (hi - lo <= 1000 && hi - lo >= 1) ? [lo, hi] : [from - margin, to + margin];
   };
@@ -38,7 +38,7 @@ export function fillingAspect({ x, y }: ReturnType<typeof rangesOf>): number {
   return ratio > 0 && Number.isFinite(ratio) ? 2 ** Math.round(Math.log2(ratio)) : 1;
 }
 
-/** The aspect to start with: that of a link, or 1, unless points would then be drawn as a line. */
+/** The aspect to start with: the aspect in a link, or 1 unless points would then be drawn as a line. */
 export function startAspect(ranges: ReturnType<typeof rangesOf>, linked: string | undefined): number {
   const stated = Number(linked ?? NaN);
   if (stated > 0 && Number.isInteger(Math.log2(stated))) return stated;

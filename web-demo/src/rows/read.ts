@@ -1,11 +1,11 @@
-// Reads what changed in the rows of an array between two moments.
+// Finds the changes in the rows of an array between two moments.
 import type { TileArray } from "hyperslab";
 import { arrayOf, openPlace, type Opened } from "../opened";
 import { fieldsOf } from "../table/field";
 import { changesOf, type RowChange } from "./changes";
 import { readRows, type Side } from "./texts";
 
-/** What changed, in columns that both moments have: dimensions first. */
+/** The changes, in the columns that both moments have. Dimensions come first. */
 export interface Changes {
   readonly names: readonly string[];
   readonly rows: readonly RowChange[];

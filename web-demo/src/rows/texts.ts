@@ -5,13 +5,13 @@ import { valueOf, type Field } from "../table/field";
 import { bytesOf } from "../table/keyed";
 import type { RowTexts } from "./changes";
 
-/** The most rows that are compared at each moment, and about the most memory that they take. */
+/** The most rows that are compared at each moment, and the approximate memory that they may take. */
 const ROWS_MAX = 200_000;
 const BYTES_MAX = 256 * 2 ** 20;
 const BATCH_BYTES = 2 ** 20;
-/** About what the text of a cell takes besides its characters. */
+/** The approximate overhead of a string, in bytes. */
 const TEXT_BYTES = 32;
-/** The text of null, which is no text of a value. */
+/** The text of null. No value has this text. */
 export const NULL = "\0";
 
 /** An array at a moment. */

@@ -1,11 +1,11 @@
-// What to write around a saved picture of an experiment.
+// The texts around a saved picture of an experiment.
 import { colormap } from "hyperslab/deck";
 import { number } from "../text";
 import type { Caption } from "../ui/picture";
 import type { SomaModel } from "./model";
 import { categoryColour, cssColour } from "./palette";
 
-/** The caption of what is drawn. */
+/** The caption of the current picture. */
 export function captionOf(model: SomaModel): Omit<Caption, "sources"> & { name: string } {
   const { experiment, map, layer, positions, selection, by } = model;
   const place = experiment.maps[map.peek()]?.name ?? "";

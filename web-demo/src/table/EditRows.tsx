@@ -1,4 +1,4 @@
-// Edits the rows of a table: the active one, a new one, or those that are selected.
+// Edits the rows of a table: changes the active row, adds rows, and deletes selected rows.
 import { useMemo } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { draftOf, newDraft, type Draft } from "../edit/draft";
@@ -14,7 +14,7 @@ import { travelToLast } from "../session";
 import { countOf } from "./selection";
 import type { TableState } from "./state";
 
-/** Give it another `key` for another place: the form belongs to one array. */
+/** The form belongs to one array, so give it another `key` for another place. */
 export function EditRows({ model, state }: { model: Model; state: TableState }) {
   const task = useMemo(() => new Task(), []);
   const form = useSignal<{ action: string; draft: Draft; turn: number } | undefined>(undefined);
@@ -33,7 +33,7 @@ export function EditRows({ model, state }: { model: Model; state: TableState }) 
     await travelToLast(opened.place);
   });
   const show = (action: string, draft: Draft) => { form.value = { action, draft, turn: (form.peek()?.turn ?? 0) + 1 }; };
-  /** Reads rows of the table as it is now: it may be sorted before they have come. */
+  /** Reads rows of the table in its current order. The user may sort it before they arrive. */
   const reader = () => {
     const rows = state.rows.peek();
     return async (at: number, names: readonly string[]) => {
@@ -58,7 +58,7 @@ export function EditRows({ model, state }: { model: Model; state: TableState }) 
             {repeats ? null : <button type="button" class="plain" disabled={task.isRunning.value || !hasRows || row < 0} onClick={() => void change()}>Edit active row</button>}
             {isSparse ? <button type="button" class="plain" disabled={task.isRunning.value} onClick={() => show("Add row", newDraft(state.fields.peek()))}>New row</button> : null}
             {isSparse && !repeats ? <button type="button" class="plain" disabled={task.isRunning.value || !hasRows || (chosen === 0 && row < 0)} onClick={() => void remove()}>{chosen > 0 ? `Delete ${chosen.toLocaleString("en")} selected` : "Delete active row"}</button> : null}
-            {isSparse && where ? <button type="button" class="plain" onClick={() => { if (confirm(`Delete all rows where ${where}? Move the time slider back to see them again.`)) void write("Deleting…", async (newest) => deleteWhere(newest, where)); }}>Delete all found</button> : null}
+            {isSparse && where ? <button type="button" class="plain" onClick={() => { if (confirm(`Delete all rows where ${where}? You can still see them at earlier times.`)) void write("Deleting…", async (newest) => deleteWhere(newest, where)); }}>Delete all rows found</button> : null}
           </div>
           <p class="note">{noteOf(isSparse, repeats)}</p>
           {form.value ? <RowForm key={form.value.turn} draft={form.value.draft} action={form.value.action} onWrite={(entered) => { const draft = form.peek()?.draft; if (draft) void write("Writing…", async (newest) => writeRow(newest, draft, entered)); }} /> : null}
@@ -70,7 +70,7 @@ export function EditRows({ model, state }: { model: Model; state: TableState }) 
 }
 
 function noteOf(isSparse: boolean, repeats: boolean): string {
-  if (!isSparse) return "Rows of a dense array cannot be deleted, only written again.";
-  if (repeats) return "Several rows of this array may have the same coordinates, so single ones cannot be changed or deleted. Add rows, or enter a condition and delete all found.";
-  return "A row that is written replaces the one with its coordinates.";
+  if (!isSparse) return "Rows of a dense array can be changed, but not added or deleted.";
+  if (repeats) return "This array may have several rows at the same coordinates, so a single row cannot be changed or deleted. Add rows, or enter a condition and delete all rows found.";
+  return "A row that you write replaces the row at the same coordinates, if there is one.";
 }

@@ -15,7 +15,7 @@ interface Props {
   onPoint(at: [number, number] | undefined): void;
   /** The pointer is over something that was drawn, or no longer. Only layers that are `pickable` count. */
   onPick?(picked: PickingInfo | undefined): void;
-  /** A pixel was clicked, without moving the picture, and what was drawn there. */
+  /** A pixel was clicked without moving the picture. `picked` was drawn there. */
   onClick?(at: [number, number], picked: PickingInfo | undefined): void;
   /** The picture was drawn. */
   onDrawn?(): void;

@@ -6,7 +6,7 @@ import { save } from "../save";
 import { messageOf } from "../session";
 import type { Caption } from "./picture";
 
-/** `caption`: what to write around the picture, and the name of the file without its ending. */
+/** `caption` gives the texts around the picture, and the name of the file without its extension. */
 export function SavePicture({ model, caption }: { model: Model; caption(): Omit<Caption, "sources"> & { name: string } }) {
   const problem = useSignal<string | undefined>(undefined);
   const take = async () => {

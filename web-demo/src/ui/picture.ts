@@ -1,21 +1,20 @@
-// The picture as a PNG file that explains itself: a title, the axes, the legend and where the data is from. Loaded when it is
-// first used.
+// Makes a PNG file of the picture with a title, the axes, the legend and the source of the data. Loaded at the first use.
 import { drawnCanvas } from "./drawing";
 
-/** Colours between two ends. */
+/** A scale of colours, with the texts at its ends. */
 export interface ColourScale { readonly title: string; readonly colormap: Uint8Array; readonly low: string; readonly high: string }
 
-/** What to write around a picture. */
+/** The texts around a picture. */
 export interface Caption {
   readonly title: string;
-  /** What else was chosen, such as a date; a line for each. */
+  /** Other choices, such as a date, one per line. */
   readonly lines: readonly string[];
-  /** Whose data it is, and where it is. */
+  /** The author and the address of the data, one per line. */
   readonly sources: readonly string[];
   readonly scale?: ColourScale | undefined;
   /** The colours of classes or channels. */
   readonly classes?: readonly { readonly color: string; readonly text: string }[] | undefined;
-  /** Texts along the axes, by their place in CSS pixels of the canvas. For pictures without a graticule. */
+  /** Texts along the axes of a picture without a graticule. Positions are CSS pixels of the canvas. */
   readonly ticks?: { readonly x: readonly Tick[]; readonly y: readonly Tick[] } | undefined;
 }
 
@@ -33,7 +32,7 @@ export async function pictureFile(caption: Caption): Promise<Blob> {
   if (!drawn) throw new Error("There is no picture to save. Wait until it is drawn.");
   const [width, height] = [drawn.clientWidth, drawn.clientHeight];
   const ratio = drawn.width / width;
-  // Before anything is awaited: the pixels are there only now.
+  // Copy before anything is awaited: the browser discards the pixels after this task.
   const picture = copied(drawn);
   const graticule = document.querySelector<SVGSVGElement>("#graticule");
   const over = graticule ? await imageOf(graticule, width, height) : undefined;
@@ -54,7 +53,7 @@ export async function pictureFile(caption: Caption): Promise<Blob> {
   g.strokeRect(MARGIN + 0.5, page.y + 0.5, width - 1, height - 1);
   page.y += height + (caption.ticks ? 2 * LINE_PX : LINE_PX);
   page.foot(caption);
-  return new Promise((done, fail) => canvas.toBlob((blob) => (blob ? done(blob) : fail(new Error("The browser could not make the file. Make the window smaller and save again."))), "image/png"));
+  return new Promise((done, fail) => canvas.toBlob((blob) => (blob ? done(blob) : fail(new Error("The browser could not make the file. Make the window smaller, and save again."))), "image/png"));
 }
 
 /** A canvas that is filled from top to bottom. */
@@ -150,7 +149,7 @@ class Page {
     }
   }
 
-  /** The classes in rows, each with its place. */
+  /** The classes arranged in rows, each with its horizontal position. */
   private classRows({ classes = [] }: Caption): { color: string; text: string; at: number }[][] {
     this.ruler.font = `12px ${FONT}`;
     const rows: { color: string; text: string; at: number }[][] = [[]];
@@ -209,7 +208,7 @@ function copied(canvas: HTMLCanvasElement): HTMLCanvasElement {
   return copy;
 }
 
-/** Properties that a picture of its own would otherwise not have, because the page's style sheet gives them. */
+/** Properties from the page's style sheet, which an image on its own would lack. */
 const PROPERTIES = ["fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width", "stroke-linejoin", "stroke-dasharray", "paint-order", "font-family", "font-size", "vector-effect"] as const;
 
 /** An image of an SVG element of the page. */

@@ -3,7 +3,7 @@ import * as text from "../../text";
 import { common, type Box, type Look } from "../cells";
 import { isNoData, isPacked, numberOf, valueText, type Meaning } from "../values";
 
-/** The change of a cell. */
+/** How a cell changed. */
 export const SAME = 0;
 export const CHANGED = 1;
 export const APPEARED = 2;
@@ -17,7 +17,7 @@ export interface Differences {
   readonly box: Box;
   readonly from: Side;
   readonly to: Side;
-  /** The change of each cell. */
+  /** How each cell changed. */
   readonly kinds: Uint8Array;
   /** The later value minus the earlier one, of cells that have changed; 0 for labels. */
   readonly changes: Float64Array;

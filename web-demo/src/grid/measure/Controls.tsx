@@ -23,7 +23,7 @@ export function MeasureControls({ model }: { model: GridModel }) {
       <div class="row" role="radiogroup" aria-label="What dragging measures">
         {TOOLS.map(({ value, text }) => <label key={value} class="check"><input type="radio" name="measure" value={value} checked={tool.value === value} onChange={() => choose(value)} /> {text}</label>)}
       </div>
-      {blended.value.length > 0 ? <p class="note">Draw one channel alone to measure it.</p> : <p class="note">Drag over the picture; with Shift, dragging always measures a box.</p>}
+      {blended.value.length > 0 ? <p class="note">To measure a channel, show only that channel.</p> : <p class="note">Drag over the picture; with Shift, dragging always measures a box.</p>}
       {kind ? <Fields key={JSON.stringify(shape.value ?? kind)} kind={kind} loaded={loaded.value} shape={shape.value} onShape={(entered) => { shape.value = entered; }} /> : null}
     </fieldset>
   );

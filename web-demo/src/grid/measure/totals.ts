@@ -24,7 +24,7 @@ export class Totals {
   private max: number | bigint | undefined;
   private integers = 0n;
   private floats = 0;
-  /** The part that the additions of `floats` have lost. */
+  /** The rounding error of `floats` so far. */
   private lost = 0;
   private areIntegers = true;
   /** The first value. Deviations are computed from distances to it, which are small. */
