@@ -25,7 +25,7 @@ pub(crate) async fn info(env: &Env, args: &Info) -> Result<()> {
         match opened {
             Ok(array) if args.json => print_json(&array, url).await,
             Ok(array) => print(&redact(url), &array, &total(&array, url).await?, &meaning(&array).await),
-            // A snapshot is of an array.
+            // Groups have no snapshots, so do not try to open one.
             Err(error) if args.snapshot.is_some() => Err(error),
             Err(error) => group(env, args, url, error).await,
         }

@@ -49,7 +49,7 @@ pub const MANIFEST_BYTES_MAX: u64 = 32 << 20;
 pub const TOKEN_BYTES_MAX: u64 = 2 << 30;
 /// Size of a split before compression, in bytes. Decoded, it takes up to 16 times as much memory.
 pub const SPLIT_BYTES_MAX: u64 = 16 << 20;
-/// The most bytes that a byte of a snapshot token or split may become, apart from [`MESSAGE_BYTES_FREE`].
+/// The most bytes that a byte of a compressed snapshot token or split may expand to, beyond [`MESSAGE_BYTES_FREE`].
 pub const MESSAGE_EXPANSION_MAX: u64 = 64;
 /// Size before compression that a snapshot token or split of any size may have, in bytes.
 pub const MESSAGE_BYTES_FREE: u64 = 1 << 20;

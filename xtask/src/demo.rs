@@ -211,8 +211,8 @@ fn hyperslab(args: &[&str]) -> Outcome {
     run::run(command(&text(&program("hyperslab"))).args(args))
 }
 
-/// Options of cargo for programs that are built quickly. The samples are files of several formats on this machine, so they
-/// need the readers of formats, but no clients of object stores. At level 0, importing takes a minute longer.
+/// Options of cargo for quick builds. The samples are local files in several formats. Importing them needs the readers of
+/// those formats, but no clients of object stores. At optimization level 0, it takes a minute longer.
 const QUICK: &[&str] = &[
     "--no-default-features",
     "--features",

@@ -89,7 +89,7 @@ async fn aggregates(job: &Job, args: &Export) -> Result<()> {
     }
 }
 
-/// An aggregate of no cells.
+/// An aggregate over no cells: counts are 0, all others have no value.
 fn nothing(aggregate: &Aggregate) -> Option<Scalar> {
     matches!(aggregate, Aggregate::Count | Aggregate::NullCount).then_some(Scalar::U64(0))
 }

@@ -164,7 +164,7 @@ fn finish(half: Pending, out: &str, force: bool) -> Result<()> {
     half.replace(&folder_of(out)).map_err(|e| failed(out, e))
 }
 
-/// The folder of the store. Links are followed, so that they stay links.
+/// The folder of the store, with symbolic links resolved, so that replacing it keeps the links.
 fn folder_of(out: &str) -> PathBuf {
     Path::new(out).canonicalize().unwrap_or_else(|_| PathBuf::from(out))
 }
@@ -226,7 +226,7 @@ async fn collect(env: &Env, args: &Export) -> Result<Store> {
     Ok(store)
 }
 
-/// Prints a note for each member of a group whose location is not among those of its levels.
+/// Prints a note for each member of a group that is not one of its levels. `levels` has their locations.
 fn note_others((arrays, groups): (Vec<(String, Place)>, Vec<String>), levels: &[String]) {
     let others = arrays.into_iter().filter(|(_, at)| !levels.contains(&at.location()));
     for name in others.map(|(name, _)| name).chain(groups) {

@@ -85,7 +85,7 @@ impl Files {
     }
 }
 
-/// A file that is made again for each request.
+/// A file whose contents are generated for each request.
 pub(super) struct Made<F>(pub(super) F);
 
 impl<F> fmt::Debug for Made<F> {

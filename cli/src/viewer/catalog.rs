@@ -34,7 +34,7 @@ pub(crate) struct Entry {
     pub(crate) title: String,
     /// Its URL, relative to the page or absolute.
     pub(crate) url: String,
-    /// What it holds.
+    /// A sentence about its contents.
     pub(crate) about: String,
 }
 
@@ -126,7 +126,7 @@ async fn describe(env: &Env, place: &Place, kind: ObjectType) -> Result<(String,
     Ok((format!("{}{meaning}", shape(&array)), dataset))
 }
 
-/// The first statement of the description.
+/// The part of the description that says what an array or group holds.
 fn holds(dataset: &Dataset) -> String {
     let lines = dataset.summary();
     let first = lines.iter().find(|(kind, _)| *kind == "holds");

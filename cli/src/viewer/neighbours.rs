@@ -78,7 +78,7 @@ fn is_hidden(path: &str) -> bool {
     path.split('/').any(|part| part.starts_with('.'))
 }
 
-/// The path of the neighbour `beside`, relative to the folder around a place.
+/// The neighbour at the path `beside`, which is relative to the folder that contains `place`.
 fn beside(place: &Place, beside: &str) -> Option<Place> {
     let (name, rest) = beside.split_once('/').unwrap_or((beside, ""));
     let (vfs, folder) = place.context.vfs.neighbour(name).ok()??;

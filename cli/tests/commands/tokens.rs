@@ -26,7 +26,7 @@ fn a_snapshot_keeps_what_was_there_when_it_was_taken() {
     let past = shell.run("snapshot quakes --at 1ms --index-bytes 0", b"").stdout;
     assert!(past.len() < token.len(), "{} and {} bytes", past.len(), token.len());
     shell.file("past.snapshot", &past);
-    // Nothing is listed: the array opens without the folder that says what it has.
+    // A snapshot needs no listing, so it opens without the folder of commits.
     std::fs::remove_dir_all(shell.path("quakes/__commits")).unwrap();
     assert_eq!(text("export quakes --count"), "0\n");
     assert_eq!(text(export), "x,mag\n1,4.5\n7,2.5\n");

@@ -53,10 +53,10 @@ impl Array {
     /// This snapshot as a token: bytes from which any process that reaches the same files opens it without listing
     /// folders or reading metadata. See [`Array::from_snapshot`].
     ///
-    /// Without indexes, a token usually has about 100 bytes per fragment; more if the array has many fields, and the whole
-    /// metadata of fragments of format versions 1 and 2. It holds no cells and no keys, and what is encrypted in the array
-    /// stays encrypted. Taking it reads the schemas, the metadata of such old fragments, enumerations, array metadata, and
-    /// the indexes that are not in memory.
+    /// Without indexes, a token usually has about 100 bytes per fragment, or more if the array has many fields. Fragments
+    /// of format versions 1 and 2 add their whole metadata. The token holds no cells and no keys, and encrypted data
+    /// stays encrypted. Taking it reads the schemas, the metadata of such old fragments, enumerations, array metadata,
+    /// and the indexes that are not in memory.
     ///
     /// # Errors
     /// [`Error::Unsupported`] if the token would exceed 2 GiB before compression. [`Error::Io`] and
@@ -83,8 +83,9 @@ impl Array {
     /// of indexes that did not fit into the token. `path` is the array in the store of `context`; `key` is the key of
     /// an encrypted array. The names of the two arrays' folders must agree, if both are known.
     ///
-    /// If a fragment of the snapshot has been vacuumed since, reading its cells fails with an error that names it. An
-    /// array with the same name elsewhere is not told apart; see [`Array::confirm_snapshot`].
+    /// If a fragment of the snapshot has been vacuumed since, reading its cells fails with an error that names it.
+    ///
+    /// This does not detect another array with the same name; call [`Array::confirm_snapshot`] for that.
     ///
     /// ```
     /// # use hyperslab::schema::{ArrayType, Attribute, Dimension, Layout, Schema};
@@ -125,8 +126,8 @@ impl Array {
         Self::open_token(context, path, token, key).await.map_err(refused)
     }
 
-    /// Checks with one request that the array at this path in the store of `context` is the one of the snapshot, and not
-    /// another one with the same name. [`Array::from_snapshot`] makes no request, so it compares names only.
+    /// Checks that the array at this path in the store of `context` is the array of the snapshot, and not another one
+    /// with the same name. This takes one request. [`Array::from_snapshot`] makes none, so it compares only the names.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if it is another array. [`Error::Io`] if the request fails.

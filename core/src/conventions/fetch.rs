@@ -16,9 +16,9 @@ use crate::vfs::{VfsExt, check_path, join, path_within, side_by_side};
 /// The most requests that are answered at the same time.
 const AT_ONCE: usize = 32;
 
-/// What the array or group at `path` holds.
+/// Describes the array or group at `path`.
 ///
-/// What is damaged or missing inside of a group is a note of the dataset.
+/// Damaged or missing parts of a group become notes of the dataset.
 ///
 /// ```
 /// # use hyperslab::schema::{ArrayType, Attribute, Dimension, Schema};
@@ -48,12 +48,12 @@ pub async fn of(context: &Context, path: &str, options: &OpenOptions) -> Result<
 /// Same as [`of`], but complete: a failed request inside of a group is an error.
 ///
 /// # Errors
-/// The errors of opening the array or group, and [`Error::Io`] of what is inside.
+/// The errors of opening the array or group, and [`Error::Io`] of its parts.
 pub(crate) async fn of_complete(context: &Context, path: &str, options: &OpenOptions) -> Result<Dataset> {
     described(context, path, options, Unreadable::Fails).await
 }
 
-/// The response to a request that fails inside of a group.
+/// How to treat a request that fails inside of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unreadable {
     LeftOut,
@@ -65,7 +65,7 @@ async fn described(context: &Context, path: &str, options: &OpenOptions, unreada
     describe(context, path, options, own, unreadable).await
 }
 
-/// What an open array holds. Same as [`of`], without opening the array again.
+/// Describes an open array. Same as [`of`], without opening the array again.
 ///
 /// # Errors
 /// The errors of reading the array's metadata.
@@ -128,7 +128,7 @@ async fn answer(
             .await
             .map(Answer::Numbers),
     };
-    // What is next to the described object may be out of bounds for this reader.
+    // This reader may have no access to the neighbours of the described object.
     let is_inside = !relative.starts_with("..");
     match found {
         Err(error @ Error::Io { .. }) if unreadable == Unreadable::Fails && is_inside => Err(error),

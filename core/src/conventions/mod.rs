@@ -1,4 +1,4 @@
-//! What an array or a group means: axes, units, coordinate systems, missing values, levels, channels, tables.
+//! Describes the meaning of arrays and groups: axes, units, coordinate systems, missing values, levels, channels, tables.
 //!
 //! Applications lay out their data in ways of their own. [`of`] reads what they store about it and returns one neutral
 //! [`Dataset`], whichever application wrote it:

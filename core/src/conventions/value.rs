@@ -32,7 +32,7 @@ pub(super) fn text(stored: &MetaValue) -> Option<Cow<'_, str>> {
     Some(String::from_utf8_lossy(bytes))
 }
 
-/// The values as numbers; a text counts if it is a number. Empty if they are none. At most [`SHOWN_NUMBERS_MAX`].
+/// The values as numbers, or none if they are not numbers. A text is parsed as a number. At most [`SHOWN_NUMBERS_MAX`].
 pub(super) fn numbers(stored: &MetaValue) -> Vec<f64> {
     scalars(stored).iter().filter_map(Scalar::as_f64).collect()
 }
@@ -94,8 +94,8 @@ pub(super) fn scalar(v: &Scalar, datatype: Datatype) -> Value {
     }
 }
 
-/// The number that a description shows as this JSON value, to compare with values of `datatype`. The inverse of the
-/// JSON of [missing values](super::Missing). `None` for values that are no number.
+/// Parses a JSON value of a description, such as a [missing value](super::Missing), into a number that can be compared
+/// with values of `datatype`. `None` if it is not a number.
 ///
 /// ```
 /// use hyperslab::{Datatype, Scalar, conventions};

@@ -146,12 +146,12 @@ fn factors(entry: &Value) -> Option<Vec<u64>> {
     }
 }
 
-/// The names that resolve to a fragment's file: the listed one, and the name of the fragment.
+/// The file names that lead to a fragment: the listed name, and the name of the fragment with `.json`.
 pub(super) fn fragment_files(f: &Fragment) -> [String; 2] {
     [fragment_file(f), format!("{}.json", f.name)]
 }
 
-/// The listed name of a fragment's file: the time or period of its writes, and its own random part.
+/// The listed name of a fragment's file: the time or period of its writes, and the random part of the fragment's name.
 pub(super) fn fragment_file(f: &Fragment) -> String {
     let time = |ms: u64| match i64::try_from(ms) {
         Ok(ms) => calendar::format(ms, Datatype::DatetimeMs) + "Z",

@@ -22,10 +22,10 @@ pub(super) struct Snapshot {
     pub(super) times: Arc<[u64]>,
     /// The time of the last write or delete.
     pub(super) modified_ms: u64,
-    /// What the Zarr view needs to know of the array, once it is loaded.
+    /// The facts about the array that the Zarr view needs, once they are loaded.
     pub(super) facts: Arc<Mutex<Option<Arc<Facts>>>>,
-    /// The hashes of the names in `fragments/` with the positions of their fragments, in order, once a name is looked up.
-    /// The names themselves would take ten times the memory.
+    /// The hash of each file name in `fragments/` and the index of its fragment, sorted by hash. Made at the first
+    /// look-up. The names themselves would take ten times the memory.
     by_name: Arc<OnceLock<Vec<(u64, usize)>>>,
 }
 

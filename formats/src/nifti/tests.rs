@@ -262,7 +262,7 @@ fn a_header_keeps_its_fields_when_an_axis_outgrows_it() {
         for axis in 0..8 {
             assert_eq!(new.signed_step(axis).unwrap(), old.signed_step(axis).unwrap());
         }
-        // What nothing here reads is at its place in version 2.
+        // The fields that no code here reads are at their place in version 2.
         let number = |at: usize, bytes: usize| {
             let mut number = [0; 8];
             number[..bytes].copy_from_slice(&new.raw[at..at + bytes]);

@@ -32,7 +32,7 @@ pub struct NiftiVolume {
     pub steps: Vec<Option<(f64, Option<String>)>>,
     /// The header of the imported file.
     pub header: Option<Vec<u8>>,
-    /// The bytes behind the header of the imported file.
+    /// The bytes after the header of the imported file.
     pub extensions: Option<Vec<u8>>,
 }
 
@@ -145,7 +145,7 @@ impl NiftiVolume {
         }
         let slices = old.lengths.get(2).copied().unwrap_or(1);
         if window(2) != [0, 1] || self.lengths.get(2).copied().unwrap_or(1) != slices {
-            // The order of slices in time belongs to the whole volume.
+            // The order of slices in time is valid only for the whole volume.
             fields.integer(74, 224, 8, 0);
             fields.integer(120, 232, 8, 0);
             fields.byte(122, 496, 0);
@@ -159,12 +159,12 @@ impl NiftiVolume {
         header::unit_code(unit.as_deref()?)
     }
 
-    /// The unit of an axis in space, if it has one that is a length.
+    /// The unit of a spatial axis, if it is a unit of length.
     fn length_unit(&self, axis: usize) -> Option<(u8, f64)> {
         self.unit(axis).filter(|(code, _)| *code < header::TIMES)
     }
 
-    /// Whether an axis has a unit that is no length, such as degrees.
+    /// Whether an axis has a unit other than a length, such as degrees.
     fn is_no_length(&self, axis: usize) -> bool {
         let has_unit = matches!(self.steps.get(axis), Some(Some((_, Some(_)))));
         has_unit && self.length_unit(axis).is_none()
@@ -172,7 +172,7 @@ impl NiftiVolume {
 
     /// A header for an array of another application.
     fn fresh(&self, fields: &mut Writer) -> Result<()> {
-        // Lengths are in the unit of the first axis that has one.
+        // Lengths are written in the unit of the first axis that has one.
         let space = (0..3).find_map(|axis| self.length_unit(axis));
         let time = self.unit(3).filter(|(code, _)| *code >= header::TIMES);
         for axis in 0..self.lengths.len() {
@@ -189,7 +189,7 @@ impl NiftiVolume {
         }
         fields.float(76, 104, 0, 1.0);
         let code = |unit: Option<(u8, f64)>| unit.map_or(0, |(code, _)| code);
-        // A header has one unit for all axes in space.
+        // A header has one unit for all spatial axes.
         let space = space.filter(|_| !(0..3).any(|axis| self.is_no_length(axis)));
         fields.byte(123, 500, code(space) | code(time));
         if self.packing.is_none() {

@@ -1,4 +1,4 @@
-//! The arrays of a NetCDF file: one with the arrays of its coordinates, or those of a group.
+//! The arrays of a NetCDF file: one array with its coordinate arrays, or the arrays of a group.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -82,13 +82,13 @@ impl Source {
     }
 }
 
-/// What a NetCDF file is made of.
+/// The contents of a NetCDF file.
 pub(super) struct Found {
     /// The arrays.
     pub(super) sources: Vec<Source>,
     /// The attributes of the file.
     pub(super) attributes: Vec<(String, MetaValue)>,
-    /// What is left out.
+    /// Notes about the arrays and attributes that are left out.
     pub(super) notes: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Aggregates of unpacked values, without missing ones.
+//! Aggregates of unpacked values. Missing values are left out.
 
 use anyhow::{Context as _, Result};
 use hyperslab::conventions::{self, Application, Dataset, Missing, Packing};
@@ -13,7 +13,7 @@ use super::super::job::Job;
 #[derive(Debug, Default)]
 pub(super) struct Stored {
     packing: Option<Packing>,
-    /// Holds for the numbers that are values.
+    /// Holds for stored numbers that are not missing. NaN is tested separately.
     valid: Option<Condition>,
     /// Whether NaN means that a value is missing.
     has_nan: bool,
@@ -29,7 +29,7 @@ impl Stored {
             return Self::default();
         };
         let missing = &variable.missing;
-        // Arrays of no application do not say what NaN means.
+        // Arrays that no known application wrote do not say what NaN means.
         let is_known = !matches!(dataset.application, Application::Bare | Application::Hyperslab);
         let says_so = !missing.values.is_empty() || missing.valid_min.is_some() || missing.valid_max.is_some();
         Self {
@@ -41,7 +41,7 @@ impl Stored {
         }
     }
 
-    /// Holds for the values that count. The least and the greatest value are never NaN, so statistics suffice for them.
+    /// Holds for the values to aggregate. Minimum and maximum ignore NaN, so they need no test and can use statistics.
     fn condition(&self, field: &Field, wanted: &[Aggregate]) -> Option<Condition> {
         let sees_nan = |a: &Aggregate| matches!(a, Aggregate::Sum | Aggregate::Mean | Aggregate::NullCount);
         let not_nan = (self.has_nan && wanted.iter().any(sees_nan)).then(|| not_nan(field));
@@ -99,7 +99,7 @@ impl Stored {
         }
     }
 
-    /// The aggregate of the unpacked values, from that of `values` stored numbers.
+    /// Unpacks an aggregate of `values` stored numbers.
     fn unpacked(&self, value: Option<Scalar>, values: f64) -> Option<Scalar> {
         let Some(packing) = self.packing else { return value };
         let stored = value.as_ref().and_then(Scalar::as_f64)?;
@@ -112,7 +112,7 @@ pub(super) const fn is_cut(sum: Option<&Scalar>) -> bool {
     matches!(sum, Some(Scalar::I64(i64::MIN | i64::MAX) | Scalar::U64(u64::MAX)))
 }
 
-/// The condition that holds for all values that are not missing. NaN is tested apart.
+/// The condition that holds for all values that are not missing. NaN is tested separately.
 fn valid(field: &Field, missing: &Missing) -> Option<Condition> {
     let name = || display_name(&field.name).to_owned();
     let number = |value: &Value| {

@@ -69,7 +69,7 @@ impl Written {
             )));
         }
         let visited = parts.iter().try_fold(0_u128, |n, part| n.checked_add(count(part)?));
-        // All cells are counted, so their number must fit, too.
+        // All cells are counted, so their number must fit in 64 bits too.
         let cells = count(&all).and_then(|all| u64::try_from(all).ok());
         let unwritten = cells.and_then(|cells| cells.checked_sub(u64::try_from(visited?).ok()?));
         let too_many = || Error::invalid("the region has more cells than can be counted; select fewer");

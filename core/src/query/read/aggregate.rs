@@ -137,7 +137,7 @@ impl Array {
     /// The query's fields in a cell that nobody wrote, and a mask with 1 if it satisfies the condition.
     async fn unwritten_cell(&self, query: &Query) -> Result<(Batch, Option<Vec<u8>>)> {
         let condition = self.bind_query(query).await?;
-        // Global order would refuse several ranges of a dimension.
+        // Queries in global order do not accept several ranges of a dimension.
         let query = Query {
             order: Layout::Unordered,
             ..query.clone()

@@ -15,8 +15,8 @@ impl Array {
     ///
     /// Splits are boxes of coordinates whose edges follow tiles. A split is larger than the target if it is a single
     /// tile, or if its tiles overlap so much that a cut would not reduce them. Tiles outside the region are left out,
-    /// and so are tiles whose statistics exclude the condition. Dense splits with a condition thus lack cells that do
-    /// not meet it, which [`Array::read`] returns as fill values. A query without tiles has no splits.
+    /// and so are tiles whose statistics exclude the condition. Dense splits with a condition thus lack some
+    /// cells that do not meet it; [`Array::read`] returns fill values for them. A query without tiles has no splits.
     ///
     /// Planning reads R-trees and, with a condition, statistics, as far as they are not in memory.
     ///

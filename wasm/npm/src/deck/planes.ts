@@ -136,8 +136,8 @@ export async function readTile(pyramid: Pyramid, tile: Tile, planes: readonly Pl
 }
 
 /**
- * The lowest and the highest coordinate of the channels that are read together with one. They have the same attribute and
- * axis, and are at most a tile apart, so each tile that is read is needed.
+ * The lowest and the highest coordinate of the channels that are read together with this one. They have its attribute and
+ * its axis, and are at most a tile apart, so every tile that is read is needed.
  */
 function spanOf({ dims }: TileArray, planes: readonly PlaneSource[], { attribute, axis, index = 0 }: PlaneSource): [Coordinate, Coordinate] {
   const tile = Number(dims.find(({ name }) => name === axis)?.tile ?? 1);
