@@ -36,7 +36,7 @@ pub(crate) async fn publish(env: &Env, args: &Publish) -> Result<()> {
     let from = Place::new(&args.source)?;
     let kind = object_type(&from.context, &from.path).await.with_context(what)?;
     if kind.is_none() {
-        bail!("cannot publish {source}: there is no array or group; `hyperslab ls` lists those of a folder");
+        bail!("cannot publish {source}: there is no array or group; `hyperslab ls` lists the arrays of a folder");
     }
     let to = Place::new(args.site.to_str().context("the name of the site is not UTF-8")?)?;
     if to.local().is_none() {

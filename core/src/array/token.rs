@@ -118,7 +118,7 @@ impl Array {
         let token = SnapshotToken::decode(token).at(shown).map_err(refused)?;
         if !token.name.is_empty() && !name.is_empty() && token.name != name {
             return Err(Error::invalid(format!(
-                "{shown}: the snapshot token is of another array, {}; take a snapshot of this one with `hyperslab \
+                "{shown}: the snapshot token belongs to another array, {}; take a snapshot of this one with `hyperslab \
                  snapshot`",
                 token.name
             )));
@@ -135,7 +135,7 @@ impl Array {
         let path = self.path();
         match context.vfs.size(&join(path, &schema_path(&self.0.schema_name))).await {
             Err(Error::NotFound { .. }) => Err(Error::invalid(format!(
-                "{path}: the snapshot token is of another array with the same name; take a snapshot of this one with \
+                "{path}: the snapshot token belongs to another array with the same name; take a snapshot of this one with \
                  `hyperslab snapshot`"
             ))),
             found => found.map(|_| ()),

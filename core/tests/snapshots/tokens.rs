@@ -162,7 +162,7 @@ fn tokens_of_other_arrays_and_releases_are_refused() {
     let open = |path: &str, token: &[u8], key| block_on(Array::from_snapshot(&context, path, token, key));
     let error = open("b", &token, None).unwrap_err().to_string();
     assert!(
-        error.contains("b: the snapshot token is of another array, a;"),
+        error.contains("b: the snapshot token belongs to another array, a;"),
         "{error}"
     );
     // The same array, seen from the folder above.

@@ -93,7 +93,7 @@ function Bar({ model }: { model: PointsModel }) {
   const at = (name: string, value: number, scale: number) => `${name} ${/^(date)?time_/.test(model.typeOf(name)) ? model.shown(name, BigInt(Math.floor(value))) : value.toFixed(digits(scale))}`;
   const { read, done, limited } = count.value;
   const { scale } = camera.state.value;
-  const left = limited && done ? ` drawn of ${total.value?.toLocaleString("en") ?? "more"}: zoom in or filter to see the others` : "";
+  const left = limited && done ? `, of ${total.value?.toLocaleString("en") ?? "more"}: zoom in or filter to see the others` : "";
   const points = `${read.toLocaleString("en")} points in view${done ? "" : " so far"}${left}`;
   return <Status cursor={`${place ? `${at(x, place[0], scale)}, ${at(y, place[1] / aspect.value, scale * aspect.value)} · ` : ""}${points}`} busy={model.busy.value > 0} />;
 }

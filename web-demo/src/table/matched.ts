@@ -14,7 +14,7 @@ export async function matchedCells(array: TileArray, ranges: Ranges, where: stri
     rows = (rows ?? Uint32Array.from({ length: all.length }, (_, i) => i)).filter(same);
     if (rows.length === wanted) return rows;
   }
-  throw new Error(`${wanted} rows meet the condition, but which they are cannot be told: some rows have only fill values. Use \`hyperslab export --rows --where\``);
+  throw new Error(`${wanted} rows meet the condition, but cells alone do not show which rows: some rows have only fill values. Use \`hyperslab export --rows --where\``);
 }
 
 /** Whether a cell is the same in two columns, byte by byte. */
