@@ -27,6 +27,7 @@ mod file_names;
 mod fill;
 mod fixed_layout;
 mod folder;
+mod fragment_names;
 mod georeference;
 mod hash;
 mod levels;

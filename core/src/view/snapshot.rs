@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use futures_util::lock::Mutex;
 
 use super::fill::Facts;
+use super::fragment_names::fragment_files;
 use super::hash::hash;
-use super::listed;
 use crate::array::{Array, Fragment};
 use crate::sort::sort_by_number;
 
@@ -59,7 +59,7 @@ impl Snapshot {
         let by_name = self.by_name.get_or_init(|| {
             let all = fragments.iter().enumerate();
             let mut all: Vec<_> = all
-                .flat_map(|(i, f)| listed::fragment_files(f).map(|name| (hash_of(&name), i)))
+                .flat_map(|(i, f)| fragment_files(f).map(|name| (hash_of(&name), i)))
                 .collect();
             sort_by_number(&mut all, |(hash, _)| *hash);
             all
@@ -68,7 +68,7 @@ impl Snapshot {
         let first = by_name.partition_point(|(other, _)| *other < hash);
         let same = by_name.iter().skip(first).take_while(|(other, _)| *other == hash);
         same.filter_map(|(_, i)| fragments.get(*i))
-            .find(|f| listed::fragment_files(f).iter().any(|name| name == file))
+            .find(|f| fragment_files(f).iter().any(|name| name == file))
     }
 }
 

@@ -19,7 +19,7 @@
 use std::cmp::Ordering;
 
 use super::file_names::file_names;
-use super::listed::fragment_file;
+use super::fragment_names::fragment_file;
 use super::members::{self, Member};
 use super::node::DirEntry;
 use super::selection::shown_name;
