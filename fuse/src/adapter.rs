@@ -145,7 +145,10 @@ impl Shared {
                 (FileType::Dir, true) => 0o755 & !self.owner.umask,
                 (FileType::Link, _) => 0o777,
             },
-            nlink: if a.file_type == FileType::Dir { 2 } else { 1 },
+            nlink: match a.file_type {
+                FileType::Dir => 2,
+                FileType::File | FileType::Link => u32::from(a.has_name),
+            },
             uid: self.owner.uid,
             gid: self.owner.gid,
             rdev: 0,
@@ -210,6 +213,7 @@ impl Filesystem for Adapter {
                     file_type: FileType::File,
                     modified_ms: 0,
                     writable: false,
+                    has_name: false,
                 };
                 reply.entry(&shared.name_ttl(), &shared.stat(none), Generation(0));
             }

@@ -130,6 +130,7 @@ fn attributes_of(ino: u64, file_type: FileType) -> Attributes {
         file_type,
         modified_ms: now_ms(),
         writable: false,
+        has_name: true,
     }
 }
 

@@ -67,6 +67,8 @@ pub struct Attributes {
     pub modified_ms: u64,
     /// Whether its owner may write to it.
     pub writable: bool,
+    /// False for an open file whose name was removed.
+    pub has_name: bool,
 }
 
 /// A name in a listing.
@@ -474,6 +476,7 @@ fn attributes(ino: u64, node: &Node) -> Attributes {
         file_type: node.kind.file_type(),
         modified_ms: node.modified_ms,
         writable: false,
+        has_name: true,
     }
 }
 

@@ -139,6 +139,7 @@ pub(crate) fn folder_attributes(ino: u64) -> Attributes {
         file_type: FileType::Dir,
         modified_ms: now_ms(),
         writable: true,
+        has_name: true,
     }
 }
 
@@ -159,5 +160,6 @@ pub(crate) fn attributes_of(ino: u64, object: &Object) -> Result<Attributes, FsE
         file_type: FileType::File,
         modified_ms,
         writable,
+        has_name: !matches!(object, Object::File(entry) if entry.name.is_none()),
     })
 }

@@ -23,6 +23,8 @@ pub(crate) enum Need {
     Oracle,
     /// FUSE: the device and the mount helper.
     Fuse,
+    /// fio, which checks the blocks of files in a mount.
+    Fio,
     /// Azurite, the Azure emulator, and the Node that runs it.
     Azurite,
 }
@@ -35,9 +37,10 @@ impl Need {
 }
 
 /// All requirements, in the order of installation.
-pub(crate) const ALL: [Need; 9] = [
+pub(crate) const ALL: [Need; 10] = [
     Need::Oracle,
     Need::Fuse,
+    Need::Fio,
     Need::Wasm,
     Need::Browser,
     Need::Firefox,
@@ -113,6 +116,7 @@ fn provide(need: Need) -> Outcome {
             node_packages(&root().join("tests/azurite"))
         }
         Need::Oracle => oracle(),
+        Need::Fio => have_or_install("fio", "fio"),
         Need::Fuse => {
             have_or_install("fusermount3", "fuse3")?;
             have_or_install("rsync", "rsync")?;

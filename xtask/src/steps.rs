@@ -39,7 +39,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "unit",
-        needs: &[Need::Fuse, Need::Oracle],
+        needs: &[Need::Fuse, Need::Fio, Need::Oracle],
         commands: unit,
         filters: true,
     },
