@@ -162,6 +162,8 @@ stored("rows are changed, added and deleted", async () => {
   await page.click(["#edit button", "Delete 2 selected"]);
   await settled(page);
   assert.equal(await page.textContent(".table-count"), "3 rows");
+  // Nothing is selected now, so a second click on the button deletes nothing.
+  assert.equal(await page.textContent("#edit button[disabled]"), "Delete 0 selected");
   await page.evaluate(() => { window.confirm = () => true; });
   await page.fill("#table-where", "mass > 4");
   await page.click(".table-where button");

@@ -58,6 +58,21 @@ test("rows of an array with duplicates are neither changed nor deleted alone", a
   assert.deepEqual(await values(), [1, 3, 4]);
 });
 
+test("a row that somebody else has changed or deleted since is not written", async () => {
+  const array = await create(new MemoryStore(), { type: "sparse", dims: [{ name: "id", type: "int32", domain: [0, 9], tile: 10 }], attrs: [{ name: "a", type: "int32" }, { name: "pair", type: "int16", cell: 2 }] });
+  const cells = (a, pair) => ({ id: Int32Array.of(7), a: Int32Array.of(a), pair: [Int16Array.from(pair)] });
+  const draft = draftOf(await fieldsOf(array), (name) => ({ id: 7, a: 1, pair: Int16Array.of(1, 2) })[name]);
+  const write = () => writeRow(array, draft, new Map(draft.texts).set("a", "5"));
+  await put(array, null, cells(1, [1, 3]));
+  await assert.rejects(write(), /Somebody else has changed or deleted this row/);
+  await deleteWhere(array, "id == 7");
+  await assert.rejects(write(), /Somebody else has changed or deleted this row/);
+  assert.deepEqual(await rowsOf(array), []);
+  await put(array, null, cells(1, [1, 2]));
+  await write();
+  assert.deepEqual((await rowsOf(array)).map(({ a }) => a), [5]);
+});
+
 test("a row that is written keeps the stored values of fields that were not changed", async () => {
   const array = await create(new MemoryStore(), {
     type: "sparse", dims: [{ name: "id", type: "float32", domain: [0, 10], tile: 5 }],

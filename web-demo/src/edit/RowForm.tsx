@@ -8,14 +8,17 @@ interface Props {
   draft: Draft;
   /** The label of the button. */
   action: string;
+  /** Whether other work is running, so that the button waits. */
+  isBusy: boolean;
   onWrite(entered: ReadonlyMap<string, string>): void;
 }
 
-export function RowForm({ draft: { fields, texts }, action, onWrite }: Props) {
+export function RowForm({ draft: { fields, texts }, action, isBusy, onWrite }: Props) {
   const entered = useSignal(texts);
   const submit = (event: Event) => {
     event.preventDefault();
-    onWrite(entered.peek());
+    // Enter submits the form even if its button is disabled in some browsers.
+    if (!isBusy) onWrite(entered.peek());
   };
   return (
     <form class="row-form" onSubmit={submit}>
@@ -30,7 +33,7 @@ export function RowForm({ draft: { fields, texts }, action, onWrite }: Props) {
           </label>
         );
       })}
-      <button type="submit" class="plain">{action}</button>
+      <button type="submit" class="plain" disabled={isBusy}>{action}</button>
     </form>
   );
 }

@@ -1,5 +1,5 @@
 // Writes and deletes the rows of tables and points.
-import { deleteCells, put, type AxisSelection, type TileArray, type Value } from "hyperslab";
+import { deleteCells, put, query, type AxisSelection, type Ranges, type TileArray, type TypedArray, type Value } from "hyperslab";
 import { countOf, type Range } from "../table/selection";
 import type { Field } from "../table/field";
 import { cellOf, type Draft } from "./draft";
@@ -19,11 +19,31 @@ function refuseDuplicates(array: TileArray): void {
 }
 
 /**
+ * Fails if the row of a draft is no longer what the form has shown. Fields that the user did not change are written as they
+ * were, which would undo what somebody else has written since.
+ */
+async function refuseChanged(array: TileArray, stored: ReadonlyMap<string, Value>): Promise<void> {
+  const ranges = Object.fromEntries(array.dims.map(({ name }) => [name, [stored.get(name), stored.get(name)]])) as Ranges;
+  const attrs = array.attrs.map(({ name }) => name);
+  const { columns, length } = await query(array, { ranges, attrs }).columns();
+  const isSame = length === 1 && attrs.every((name) => plain(columns[name]?.at(0)) === plain(stored.get(name)));
+  if (!isSame) throw new Error("Somebody else has changed or deleted this row since the form was opened. Choose the row again, and repeat your changes.");
+}
+
+/** A text that equal values have in common. */
+function plain(value: Value | undefined): string {
+  return ArrayBuffer.isView(value) ? [...(value as TypedArray)].join() : typeof value === "boolean" ? String(Number(value)) : String(value);
+}
+
+/**
  * Writes a row as one fragment, from a text for each field. It replaces the row at its coordinates. Changing a row fails
- * if the array allows duplicates.
+ * if the array allows duplicates, or if the row was changed after the draft was made.
  */
 export async function writeRow(array: TileArray, draft: Draft, entered: ReadonlyMap<string, string>): Promise<void> {
-  if (draft.stored) refuseDuplicates(array);
+  if (draft.stored) {
+    refuseDuplicates(array);
+    await refuseChanged(array, draft.stored);
+  }
   const cells = draft.fields.map((field) => [field, cellOf(draft, field, entered)] as const);
   const columns = Object.fromEntries(cells.filter(([{ dimension }]) => array.kind === "sparse" || !dimension).map(([{ name }, cell]) => [name, [cell] as never]));
   const box = array.kind === "sparse" ? null : array.dims.map(({ name }) => {

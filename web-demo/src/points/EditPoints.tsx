@@ -30,9 +30,9 @@ export function EditPoints({ model }: { model: PointsModel }) {
       {canEdit(opened) && opened.at === undefined && fields.length > 0 ? (
         <>
           <p class="note">{noteOf(chosen, repeats)}</p>
-          {chosen ? <PointForm key={chosen.turn} fields={fields} chosen={chosen} isFixed={repeats && !chosen.isNew} write={write} />
+          {chosen ? <PointForm key={chosen.turn} fields={fields} chosen={chosen} isFixed={repeats && !chosen.isNew} isBusy={task.isRunning.value} write={write} />
             : <button type="button" class="plain" onClick={() => model.placePoint({})}>New point</button>}
-          {where ? <button type="button" class="plain" onClick={() => { if (confirm(`Delete all points where ${where}, including points out of view? You can still see them at earlier times.`)) void write("Deleting…", async (newest) => deleteWhere(newest, where)); }}>Delete all points that meet the condition</button> : null}
+          {where ? <button type="button" class="plain" disabled={task.isRunning.value} onClick={() => { if (confirm(`Delete all points where ${where}, including points out of view? You can still see them at earlier times.`)) void write("Deleting…", async (newest) => deleteWhere(newest, where)); }}>Delete all points that meet the condition</button> : null}
         </>
       ) : null}
       {task.text.value === undefined ? null : <p role="alert">{task.text.value}</p>}
@@ -45,16 +45,17 @@ interface FormProps {
   chosen: Chosen;
   /** Whether the point cannot be changed or deleted. */
   isFixed: boolean;
+  isBusy: boolean;
   write(what: string, work: (newest: TileArray) => Promise<void>): Promise<boolean>;
 }
 
-function PointForm({ fields, chosen: { isNew, point }, isFixed, write }: FormProps) {
+function PointForm({ fields, chosen: { isNew, point }, isFixed, isBusy, write }: FormProps) {
   const draft = useMemo(() => (isNew ? newDraft(fields, point) : draftOf(fields, (name) => point[name])), []);
   if (isFixed) return null;
   return (
     <>
-      <RowForm draft={draft} action={isNew ? "Add point" : "Write point"} onWrite={(entered) => void write("Writing…", async (newest) => writeRow(newest, draft, entered))} />
-      {isNew ? null : <button type="button" class="plain" onClick={() => void write("Deleting…", async (newest) => deleteRows(newest, fields, [newest.dims.map(({ name }) => point[name] ?? null)]))}>Delete point</button>}
+      <RowForm draft={draft} action={isNew ? "Add point" : "Write point"} isBusy={isBusy} onWrite={(entered) => void write("Writing…", async (newest) => writeRow(newest, draft, entered))} />
+      {isNew ? null : <button type="button" class="plain" disabled={isBusy} onClick={() => void write("Deleting…", async (newest) => deleteRows(newest, fields, [newest.dims.map(({ name }) => point[name] ?? null)]))}>Delete point</button>}
     </>
   );
 }

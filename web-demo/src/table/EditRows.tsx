@@ -29,8 +29,11 @@ export function EditRows({ model, state }: { model: Model; state: TableState }) 
   const chosen = countOf(state.selected.value);
   const write = (what: string, work: (newest: TileArray) => Promise<void>) => task.run(what, async () => {
     await work(await openArray({ ...opened, at: undefined }, ""));
-    form.value = undefined;
     await travelToLast(opened.place);
+  });
+  const writeForm = (draft: Draft, entered: ReadonlyMap<string, string>) => write("Writing…", async (newest) => {
+    await writeRow(newest, draft, entered);
+    form.value = undefined;
   });
   const show = (action: string, draft: Draft) => { form.value = { action, draft, turn: (form.peek()?.turn ?? 0) + 1 }; };
   /** Reads rows of the table in its current order. The user may sort it before they arrive. */
@@ -46,8 +49,8 @@ export function EditRows({ model, state }: { model: Model; state: TableState }) 
     return task.run("Reading…", async () => show("Write row", draftOf(fields, await read(at, fields.map(({ name }) => name)))));
   };
   const remove = () => {
-    const [read, fields, at, { ranges }] = [reader(), state.fields.peek(), state.active.peek().row, state.selected.peek()];
-    return write("Deleting…", async (newest) => deleteRows(newest, fields, await coordinatesOf(newest, ranges.length > 0 ? ranges : [[at, at]], read)));
+    const [read, fields, { ranges }] = [reader(), state.fields.peek(), state.selected.peek()];
+    return write("Deleting…", async (newest) => deleteRows(newest, fields, await coordinatesOf(newest, ranges, read)));
   };
   const isEditing = canEdit(opened) && opened.at === undefined;
   return (
@@ -57,11 +60,11 @@ export function EditRows({ model, state }: { model: Model; state: TableState }) 
           <div class="row wrap">
             {repeats ? null : <button type="button" class="plain" disabled={task.isRunning.value || !hasRows || row < 0} onClick={() => void change()}>Edit active row</button>}
             {isSparse ? <button type="button" class="plain" disabled={task.isRunning.value} onClick={() => show("Add row", newDraft(state.fields.peek()))}>New row</button> : null}
-            {isSparse && !repeats ? <button type="button" class="plain" disabled={task.isRunning.value || !hasRows || (chosen === 0 && row < 0)} onClick={() => void remove()}>{chosen > 0 ? `Delete ${chosen.toLocaleString("en")} selected` : "Delete active row"}</button> : null}
-            {isSparse && where ? <button type="button" class="plain" onClick={() => { if (confirm(`Delete all rows where ${where}? You can still see them at earlier times.`)) void write("Deleting…", async (newest) => deleteWhere(newest, where)); }}>Delete all rows found</button> : null}
+            {isSparse && !repeats ? <button type="button" class="plain" disabled={task.isRunning.value || chosen === 0} onClick={() => void remove()}>Delete {chosen.toLocaleString("en")} selected</button> : null}
+            {isSparse && where ? <button type="button" class="plain" disabled={task.isRunning.value} onClick={() => { if (confirm(`Delete all rows where ${where}? You can still see them at earlier times.`)) void write("Deleting…", async (newest) => deleteWhere(newest, where)); }}>Delete all rows found</button> : null}
           </div>
           <p class="note">{noteOf(isSparse, repeats)}</p>
-          {form.value ? <RowForm key={form.value.turn} draft={form.value.draft} action={form.value.action} onWrite={(entered) => { const draft = form.peek()?.draft; if (draft) void write("Writing…", async (newest) => writeRow(newest, draft, entered)); }} /> : null}
+          {form.value ? <RowForm key={form.value.turn} draft={form.value.draft} action={form.value.action} isBusy={task.isRunning.value} onWrite={(entered) => { const draft = form.peek()?.draft; if (draft) void writeForm(draft, entered); }} /> : null}
         </>
       ) : null}
       {task.text.value === undefined ? null : <p role="alert">{task.text.value}</p>}
