@@ -1,11 +1,14 @@
 //! Export as an Arrow IPC file or a Parquet file, which hold the same batches.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context as _, Result};
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::ArrowError;
 use hyperslab::arrow::{FieldType, Table};
-use hyperslab::{Batch, Query};
+use hyperslab::schema::Field;
+use hyperslab::{Batch, Query, conventions};
 
 use super::job::{Job, parts};
 use super::parquet::ParquetWriter;
@@ -36,7 +39,7 @@ impl BatchWriter for IpcWriter<'_> {
 
 /// Streams the job into a file.
 pub(super) async fn export(job: &Job, args: &Export, format: Output) -> Result<()> {
-    let mut fields: Vec<FieldType> = job.fields.iter().cloned().map(FieldType::from).collect();
+    let mut fields = described(job).await?;
     let mut file = Out::create(&args.out, args.force)?;
     if file.is_stream() {
         // Output to a pipe cannot be rewritten, so find the fields that need raw form first.
@@ -46,6 +49,22 @@ pub(super) async fn export(job: &Job, args: &Export, format: Output) -> Result<(
         file = Out::create(&args.out, args.force)?;
     }
     file.finish()
+}
+
+/// The fields, with what is known of them.
+async fn described(job: &Job) -> Result<Vec<FieldType>> {
+    let dataset = conventions::of_array(&job.array).await;
+    let metadata = job.array.metadata().await;
+    let cannot_read = || format!("cannot read {}", job.url);
+    let (dataset, metadata) = (dataset.with_context(cannot_read)?, metadata.with_context(cannot_read)?);
+    let described = |field: &Field| FieldType {
+        facts: match job.array.schema().dimension(&field.name).is_some() && job.counts(&field.name) {
+            true => BTreeMap::new(),
+            false => conventions::field_facts(&dataset, &metadata, &field.name),
+        },
+        ..FieldType::from(field.clone())
+    };
+    Ok(job.fields.iter().map(described).collect())
 }
 
 /// Reads the fields that may need raw form, and marks those that do.

@@ -142,6 +142,11 @@ impl Job {
         self.array.schema().is_dense() && !self.rows && self.axes.is_empty()
     }
 
+    /// Whether the coordinates along a dimension of a dense array are indices.
+    pub(crate) fn counts(&self, dimension: &str) -> bool {
+        self.array.schema().is_dense() && !self.axes.has(dimension)
+    }
+
     /// The cells, in batches.
     pub(crate) fn batches(&self) -> CellBatches<'_> {
         CellBatches {

@@ -190,6 +190,7 @@ fn add_coordinates(summary: &mut Summary, field: &FieldType, array: &ArrayRef) -
     })?;
     summary.field = FieldType {
         role: field.role,
+        facts: field.facts.clone(),
         ..infer::field_of(&found)?
     };
     add_ends(summary, found)

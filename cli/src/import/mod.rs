@@ -28,7 +28,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use hyperslab::metadata::{Entry, MetaValue};
 use hyperslab::schema::{Enumeration, Schema};
-use hyperslab::{Array, CellCount, Column, CreateOptions, Datatype, Window, WriteOptions};
+use hyperslab::{Array, CellCount, Column, CreateOptions, Datatype, Window, WriteOptions, conventions};
 use hyperslab_formats::{InputFile, Length, NewArray, Plan};
 
 use crate::args::Import;
@@ -37,7 +37,7 @@ use crate::build::Building;
 use crate::download::{Inputs, plain};
 use crate::errors::usage;
 use crate::formats::{self, ImportFormat};
-use crate::input::{Rounding, Source, Stream, Table};
+use crate::input::{Rounding, Source, Stream, Table, Values};
 use crate::show;
 use crate::store::{Env, Place, seed};
 use crate::time_args;
@@ -179,7 +179,7 @@ async fn fill(env: &Env, args: &Import, mut table: Table, stream: &Stream, place
     };
     Array::create(&place.context, &place.path, &schema, &enumerations, &options).await?;
     let array = env.open_at(place, Window::ALL).await?;
-    let stated = std::mem::take(&mut table.metadata);
+    let stated = stated(&mut table, &schema);
     write_metadata(&array, extras, stated, timestamp_ms).await?;
     let wanted = |name: &str| table.columns.iter().any(|c| c.name == name);
     let by_axes = table.shape.as_ref().filter(|_| schema.is_dense());
@@ -211,11 +211,34 @@ async fn fill(env: &Env, args: &Import, mut table: Table, stream: &Stream, place
     batched.write(stream, &wanted, filled.as_ref()).await
 }
 
+/// What a file says of itself and of its columns, such as their units, as metadata of the array.
+fn stated(table: &mut Table, schema: &Schema) -> Vec<(String, MetaValue)> {
+    let own = std::mem::take(&mut table.metadata).into_iter();
+    let mut all: Vec<_> = own.map(|(key, text)| (key, MetaValue::text(&text))).collect();
+    for column in &table.columns {
+        let Values::Summary(summary) = &column.values else {
+            continue;
+        };
+        let name = column.name.as_str();
+        let dimension = schema.dimension(name).map(|(_, d)| d.datatype);
+        if let Some(datatype) = dimension.or_else(|| Some(schema.attribute(name)?.1.datatype)) {
+            let facts = &summary.field.facts;
+            all.extend(conventions::metadata_of_facts(
+                name,
+                dimension.is_some(),
+                datatype,
+                facts,
+            ));
+        }
+    }
+    all
+}
+
 /// Stores what belongs to no cell: `extras` of the file, which are named for the user, and what it says of itself.
 async fn write_metadata(
     array: &Array,
     extras: Vec<(String, Column)>,
-    stated: Vec<(String, String)>,
+    stated: Vec<(String, MetaValue)>,
     timestamp_ms: u64,
 ) -> Result<()> {
     if !extras.is_empty() {
@@ -227,7 +250,6 @@ async fn write_metadata(
         ));
     }
     let extras = extras.into_iter().map(|(key, column)| (key, metadata(&column)));
-    let stated = stated.into_iter().map(|(key, text)| (key, MetaValue::text(&text)));
     let entries: Vec<Entry> = extras
         .chain(stated)
         .map(|(key, value)| Entry {

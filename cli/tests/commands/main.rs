@@ -8,6 +8,7 @@ mod copying;
 mod deleting;
 mod dictionaries;
 mod downloading;
+mod facts;
 mod failing;
 mod formats;
 mod hostile;

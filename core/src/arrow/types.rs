@@ -1,6 +1,6 @@
 //! Field types and the Arrow fields that represent them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
@@ -14,6 +14,8 @@ use crate::format::attribute::Attribute;
 use crate::format::field::Field;
 use crate::limits::DEFAULT_FILL_BYTES_MAX;
 
+/// What the keys of the metadata for an exact conversion back start with.
+const PREFIX: &str = "tiledb.";
 const DATATYPE: &str = "tiledb.datatype";
 const CELL: &str = "tiledb.cell";
 const NULLABLE: &str = "tiledb.nullable";
@@ -51,6 +53,8 @@ pub struct FieldType {
     pub ordered: bool,
     /// The Arrow representation of strings, enumerated integers, bool, dates and times.
     pub form: Form,
+    /// Further metadata of the Arrow field, such as `units`. See [`field_facts`](crate::conventions::field_facts).
+    pub facts: BTreeMap<String, String>,
 }
 
 impl Deref for FieldType {
@@ -80,6 +84,7 @@ impl From<Field> for FieldType {
             role: field.id.map(role),
             ordered: field.enumeration.as_ref().is_some_and(|e| e.ordered),
             form: Form::Natural,
+            facts: BTreeMap::new(),
             field,
         }
     }
@@ -97,7 +102,8 @@ impl FieldType {
             CellCount::Var => "var".to_owned(),
             CellCount::Fixed(n) => n.to_string(),
         };
-        let mut metadata = HashMap::from([
+        let mut metadata: HashMap<String, String> = self.facts.clone().into_iter().collect();
+        metadata.extend([
             (DATATYPE.to_owned(), self.datatype.name().to_owned()),
             (CELL.to_owned(), cell),
             (NULLABLE.to_owned(), self.nullable.to_string()),
@@ -130,8 +136,10 @@ impl FieldType {
             _ => None,
         };
         let metadata = field.metadata().get(NULLABLE);
+        let others = field.metadata().iter().filter(|(key, _)| !key.starts_with(PREFIX));
         Ok(Self {
             role,
+            facts: others.map(|(key, text)| (key.clone(), text.clone())).collect(),
             ordered: field.dict_is_ordered().unwrap_or(false),
             ..Self::from(Field {
                 nullable: metadata.map_or(field.is_nullable(), |n| n == "true"),

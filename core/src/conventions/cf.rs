@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use super::driver::Scope;
 use super::members::{Found, members, sibling};
-use super::model::{Application, Axis, Dataset};
+use super::model::{Application, Axis, Dataset, Table};
 use super::object::{Array, Object};
 use super::{bare, parts, recognise};
 use crate::format::attribute::display_name;
@@ -24,6 +24,7 @@ const SCALARS: &str = "__scalars";
 /// Group metadata of the specification's versions 0.1 and 0.2.
 const GROUP_ARRAY: &str = "__tiledb_group";
 const ATTRIBUTE_PREFIX: &str = "__tiledb_attr.";
+const DIMENSION_PREFIX: &str = "__tiledb_dim.";
 
 /// A NetCDF variable.
 #[derive(Clone)]
@@ -47,7 +48,7 @@ pub(super) fn is_variable(array: Array<'_>) -> bool {
 }
 
 fn is_key(key: &str) -> bool {
-    key.starts_with(ATTRIBUTE_PREFIX) || key.starts_with("__tiledb_dim.")
+    key.starts_with(ATTRIBUTE_PREFIX) || key.starts_with(DIMENSION_PREFIX)
 }
 
 /// Places the axes of an array by the coordinates beside it.
@@ -90,7 +91,7 @@ fn group_below<'a>(scope: &Scope<'a>, path: &str, group: &Object, found: &[Found
             all.extend(variables(&member.path, array));
         } else {
             let mut table = bare::table(&member.name, &member.path, array);
-            variable::describe_columns(&mut table, &variables(&member.path, array));
+            add_units(&mut table, array);
             dataset.tables.push(table);
         }
     }
@@ -137,7 +138,7 @@ pub(super) fn array(scope: &Scope<'_>, path: &str, name: &str, array: Array<'_>)
     let own = variables(path, array);
     if !array.schema.is_dense() {
         let mut table = bare::table(name, path, array);
-        variable::describe_columns(&mut table, &own);
+        add_units(&mut table, array);
         dataset.tables.push(table);
         return dataset;
     }
@@ -149,6 +150,23 @@ pub(super) fn array(scope: &Scope<'_>, path: &str, name: &str, array: Array<'_>)
         dataset.variables.push(variable);
     }
     dataset
+}
+
+/// Adds the units of attributes and dimensions to the columns of a table.
+pub(super) fn add_units(table: &mut Table, array: Array<'_>) {
+    let attributes = variables("", array);
+    for column in &mut table.columns {
+        let of_attribute = || {
+            text(
+                &attributes.iter().find(|v| v.attribute.name == column.name)?.keys,
+                "units",
+            )
+        };
+        column.unit = match column.dimension {
+            true => array.object.shown(&format!("{DIMENSION_PREFIX}{}.units", column.name)),
+            false => of_attribute(),
+        };
+    }
 }
 
 /// The variables beside an array that its axes and grid mappings name.

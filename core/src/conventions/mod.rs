@@ -29,6 +29,7 @@ mod cf;
 mod crs;
 mod driver;
 mod fetch;
+mod fields;
 mod gdal_multidim;
 mod gdal_raster;
 mod gdal_vector;
@@ -50,6 +51,7 @@ mod vector_search;
 pub use driver::{Answer, Description, Request, Step};
 pub use fetch::{of, of_array};
 pub(crate) use fetch::{of_complete, place};
+pub use fields::{FieldFacts, field_facts, metadata_of_facts};
 pub use gdal_raster::raster_axes;
 pub use model::{
     Application, Axis, Bits, Channel, Column, Coordinates, Crs, Dataset, Embedding, Flag, Geometry, Level, Missing,

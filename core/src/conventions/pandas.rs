@@ -5,11 +5,12 @@ use serde_json::Value;
 use super::driver::Scope;
 use super::model::{Application, Dataset};
 use super::object::Array;
-use super::{parts, value};
+use super::{cf, parts, value};
 
 /// The data frame of an array.
 pub(super) fn frame(scope: &Scope<'_>, path: &str, name: &str, array: Array<'_>) -> Dataset {
     let mut table = parts::table(name, path, array);
+    cf::add_units(&mut table, array);
     for key in ["__pandas_attribute_repr", "__pandas_index_dims"] {
         if !array.object.has(key) {
             continue;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::super::driver::Scope;
-use super::super::model::{Axis, Crs, Dataset, Flag, Missing, Table, Variable, VariableRole};
+use super::super::model::{Axis, Crs, Dataset, Flag, Missing, Variable, VariableRole};
 use super::super::{crs, parts, value};
 use super::axis::{self, Keys, text};
 use super::{SCALARS, Var};
@@ -197,14 +197,6 @@ impl<'s, 'a> Builder<'s, 'a> {
             .filter_map(|(k, v)| Some((value::shortened(k), value::shown(v)?)))
             .collect();
         Some(known)
-    }
-}
-
-/// Adds the units of attributes to the columns of a table.
-pub(super) fn describe_columns(table: &mut Table, vars: &[Var<'_>]) {
-    for column in &mut table.columns {
-        let found = vars.iter().find(|v| v.attribute.name == column.name);
-        column.unit = found.and_then(|v| text(&v.keys, "units"));
     }
 }
 

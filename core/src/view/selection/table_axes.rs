@@ -25,6 +25,11 @@ impl TableAxes {
         self.used.is_empty()
     }
 
+    /// Whether the coordinates along this dimension are values.
+    pub fn has(&self, dimension: &str) -> bool {
+        self.used.iter().any(|(name, _)| name == dimension)
+    }
+
     /// The values of a field; `None` for attributes, and for dimensions without values.
     pub fn of_field(&self, field: &Field) -> Option<&Arc<AxisValues>> {
         let used = self.used.iter().find(|(name, _)| *name == field.name)?;
