@@ -1,7 +1,7 @@
 //! Parses the conditions of `--where`.
 
-use anyhow::Result;
-use hyperslab::{Array, Condition, Error};
+use anyhow::{Context as _, Result};
+use hyperslab::{Array, Condition, Error, conventions};
 
 use crate::errors::usage;
 
@@ -12,4 +12,12 @@ pub(crate) async fn read(text: &str, array: &Array) -> Result<Condition> {
         Err(e @ Error::InvalidArgument(_)) => Err(usage("--where", e)),
         other => Ok(other.map(|()| condition)?),
     }
+}
+
+/// Parses a condition on unpacked values, as a condition on the stored numbers. Missing values fail it.
+pub(crate) async fn read_unpacked(text: &str, array: &Array) -> Result<Condition> {
+    let condition = read(text, array).await?;
+    let dataset = conventions::of_array(array).await;
+    let dataset = dataset.context("cannot read what the values mean; test the stored numbers with --stored")?;
+    Ok(conventions::stored_condition(&condition, &dataset, array.schema()))
 }

@@ -19,8 +19,8 @@ pub(crate) struct Pick {
     #[arg(long, value_name = "A,B")]
     pub(crate) attrs: Option<Vec<String>>,
     /// Export only cells that meet this condition, as in "mag between 4.5 and 6 and place like '%Alaska'". Operators: <,
-    /// <=, >, >=, ==, !=, in, between, like, is null, not, and, or. Cells of a dense array that fail get the fill value;
-    /// --rows omits them. Quote unusual names with backquotes. The unnamed attribute is called data
+    /// <=, >, >=, ==, !=, in, between, like, is null, not, and, or. Packed numbers are unpacked for the test, and those
+    /// that `info` calls missing fail. Cells of a dense array that fail get the fill value; --rows omits them. Quote unusual names with backquotes. The unnamed attribute is called data
     #[arg(long = "where", value_name = "COND", allow_hyphen_values = true)]
     pub(crate) condition: Option<String>,
     /// Read as of this time, or what was written in this window [default: now]
@@ -59,6 +59,7 @@ pub(crate) enum Agg {
 
 #[derive(Debug, Clone, Args)]
 #[command(group(ArgGroup::new("summary").args(["count", "agg"])))]
+#[command(group(ArgGroup::new("numbers").args(["agg", "condition"]).multiple(true)))]
 pub(crate) struct Export {
     /// Path or URL of the array
     pub(crate) array: String,
@@ -96,11 +97,11 @@ pub(crate) struct Export {
     #[arg(long, conflicts_with_all = ["cmap", "range", "format", "force", "order"])]
     pub(crate) count: bool,
     /// Print these aggregates of each attribute, without writing a file. Values are unpacked, and those that `info` calls
-    /// missing are left out; `count` and `nulls` include them. --where tests stored numbers
+    /// missing are left out; `count` and `nulls` include them
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["count", "cmap", "range", "format", "force", "order"])]
     pub(crate) agg: Vec<Agg>,
-    /// Aggregate the stored numbers: not unpacked, and with missing values
-    #[arg(long, requires = "agg", conflicts_with = "count")]
+    /// Test and aggregate the stored numbers in --where and --agg: not unpacked, and with missing values
+    #[arg(long, requires = "numbers")]
     pub(crate) stored: bool,
     /// Print the result of --count or --agg as JSON
     #[arg(long, requires = "summary")]

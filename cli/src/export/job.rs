@@ -104,7 +104,8 @@ impl Job {
         let listed = if rows { Format::Csv } else { format };
         let names = names(&array, attributes.as_deref(), listed)?;
         let condition = match &pick.condition {
-            Some(text) => Some(condition::read(text, &array).await?),
+            Some(text) if args.stored => Some(condition::read(text, &array).await?),
+            Some(text) => Some(condition::read_unpacked(text, &array).await?),
             None => None,
         };
         let order = order(pick.order, schema.is_dense(), format)?;
@@ -211,7 +212,7 @@ pub(crate) fn parts(batch: &Batch) -> impl Iterator<Item = Range<usize>> + use<>
 }
 
 /// The fields to export.
-fn names(array: &Array, asked: Option<&[String]>, format: Format) -> Result<Vec<String>> {
+pub(super) fn names(array: &Array, asked: Option<&[String]>, format: Format) -> Result<Vec<String>> {
     let schema = array.schema();
     let asked: Option<Vec<String>> = asked
         .map(|asked| asked.iter().map(|name| attribute(array, name)).collect::<Result<_>>())

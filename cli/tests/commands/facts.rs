@@ -1,4 +1,4 @@
-//! What is known of a field: units and packing in tables.
+//! What is known of a field: units and packing in tables, and conditions on unpacked values.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -7,6 +7,7 @@ use arrow_schema::SchemaRef;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 
+use crate::failing::check;
 use crate::{Shell, int16s, npy};
 
 /// Packed temperatures: 0 to 11, of which 3 is missing, in hundredths above 273.15. `y` has values, in degrees.
@@ -83,4 +84,58 @@ fn indices_have_no_units() {
     shell.ok("export g/a index.arrow");
     let index = schema(&shell, "index.arrow");
     assert_eq!((facts(&index, "y"), facts(&index, "v")), (json!({}), of_values()));
+}
+
+#[test]
+fn conditions_test_unpacked_values_and_missing_ones_fail() {
+    let shell = packed();
+    let count = |options: &str| shell.ok(&format!("export g/a --count {options}")).trim().to_owned();
+    for (condition, cells) in [
+        ("v > 273.2", "6"),
+        ("v >= 273.2", "7"),
+        ("v < 273.2", "4"),
+        ("v <= 273.2", "5"),
+        ("v = 273.2", "1"),
+        ("v != 273.2", "10"),
+        ("not (v = 273.2)", "10"),
+        ("v > 273.203", "6"),
+        ("v between 273.16 and 273.19", "3"),
+        ("v in (273.15, 273.18, 273.2, 5)", "2"),
+        ("v not in (273.15, 5)", "10"),
+        ("v = 5", "0"),
+        ("v > -1e300 and x < 2", "6"),
+        ("x = 3 or v = 273.2", "4"),
+        ("v is null", "0"),
+    ] {
+        assert_eq!(count(&format!("--where '{condition}'")), cells, "{condition}");
+    }
+    assert_eq!(count("--where 'v > 5' --stored"), "6");
+    assert_eq!(count("--where 'v = 3' --stored"), "1");
+    let rows = shell.ok("export g/a - --format csv --rows --where 'v < 273.2' --coordinates index");
+    assert_eq!(rows, "y,x,v\n0,0,0\n0,1,1\n0,2,2\n1,0,4\n");
+    let sum = "export g/a --agg count,max --json --where";
+    assert_eq!(
+        shell.ok(&format!("{sum} 'v <= 273.2'")),
+        "{\"v\":{\"count\":5,\"max\":273.2}}\n"
+    );
+    assert_eq!(
+        shell.ok(&format!("{sum} 'v <= 5' --stored")),
+        "{\"v\":{\"count\":6,\"max\":5}}\n"
+    );
+    check(&shell, "export g/a --count --stored", 2, &["--where", "--agg"]);
+}
+
+/// Of arrays that no application describes, a fill value may be a value too.
+#[test]
+fn fill_values_of_plain_arrays_pass() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'<i2'", "(3, 4)", &int16s(12)));
+    shell.ok("import in.npy plain --attrs v");
+    let mut schema = shell.schema("plain");
+    schema["attributes"][0]["fill"] = json!(3);
+    shell.pipe("create a --schema -", schema.to_string().as_bytes());
+    shell.ok("write a in.npy");
+    assert_eq!(shell.ok("export a --count --where 'v <= 3'"), "4\n");
+    shell.ok("meta set a __tiledb_attr.v.units K");
+    assert_eq!(shell.ok("export a --count --where 'v <= 3'"), "3\n");
 }

@@ -46,7 +46,7 @@ fn an_array_takes_its_coordinates_along() {
     let shell = Shell::new();
     sample(&shell, "climate3.nc");
     shell.run("import climate3.nc a", b"");
-    shell.ok("export a/t2m part.nc --select 'lat=0:50,lon=@{4,0}' --where 't2m < 50'");
+    shell.ok("export a/t2m part.nc --select 'lat=0:50,lon=@{4,0}' --where 't2m < 50' --stored");
     shell.ok("import part.nc p");
     assert_eq!(
         shell.ok("export p/lat - --format csv --coordinates index"),

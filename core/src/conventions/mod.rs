@@ -26,6 +26,7 @@
 mod bare;
 mod bioimg;
 mod cf;
+mod condition;
 mod crs;
 mod driver;
 mod fetch;
@@ -48,6 +49,7 @@ mod value;
 mod vcf;
 mod vector_search;
 
+pub use condition::{not_nan, stored_condition, valid_condition};
 pub use driver::{Answer, Description, Request, Step};
 pub use fetch::{of, of_array};
 pub(crate) use fetch::{of_complete, place};

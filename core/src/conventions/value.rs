@@ -118,6 +118,10 @@ pub fn stored_number(shown: &Value, datatype: Datatype) -> Option<Scalar> {
             integer.or_else(|| number.as_f64().map(Scalar::F64))
         }
         Value::String(text) if text == "NaT" => Some(Scalar::I64(i64::MIN)),
+        // JSON lacks integers this large, and no year is.
+        Value::String(text) if text.parse().is_ok_and(|v: i128| v.unsigned_abs() > EXACT as u128) => {
+            whole(text.parse().ok()?)
+        }
         Value::String(text) if datatype.is_datetime() => {
             let ticks = calendar::parse(text, datatype);
             ticks.ok().map(|(first, _)| Scalar::I64(first))

@@ -32,7 +32,7 @@ pub(super) struct Options {
     pub(super) cast: Option<Datatype>,
     /// The largest number of cells.
     pub(super) limit: Option<u64>,
-    /// Selects cells by value.
+    /// Selects cells by their stored numbers, once the array's description is known.
     pub(super) condition: Option<Condition>,
     /// Whether the coordinates of a dense array are the values along its axes.
     pub(super) axis_values: Option<bool>,

@@ -354,6 +354,9 @@ impl Slice {
         if !self.axis_bytes.is_empty() {
             hashed.push(&self.axis_bytes);
         }
+        // The metadata says which stored numbers meet the condition.
+        let condition = self.options.condition.as_ref().map(|c| format!("{c:?}"));
+        hashed.extend(condition.as_ref().map(String::as_bytes));
         hash(&hashed)
     }
 

@@ -9,6 +9,7 @@ use super::fill::Facts;
 use super::fragment_names::fragment_files;
 use super::hash::hash;
 use crate::array::{Array, Fragment};
+use crate::conventions::Dataset;
 use crate::sort::sort_by_number;
 
 /// An array as of a time.
@@ -27,6 +28,8 @@ pub(super) struct Snapshot {
     /// The hash of each file name in `fragments/` and the index of its fragment, sorted by hash. Made at the first
     /// look-up. The names themselves would take ten times the memory.
     by_name: Arc<OnceLock<Vec<(u64, usize)>>>,
+    /// The array's description, once it is loaded.
+    pub(super) dataset: Arc<Mutex<Option<Arc<Dataset>>>>,
 }
 
 impl Snapshot {
@@ -50,6 +53,7 @@ impl Snapshot {
             times,
             facts: Arc::default(),
             by_name: Arc::default(),
+            dataset: Arc::default(),
         }
     }
 

@@ -1,11 +1,9 @@
 //! Aggregates of unpacked values. Missing values are left out.
 
 use anyhow::{Context as _, Result};
-use hyperslab::conventions::{self, Application, Dataset, Missing, Packing};
-use hyperslab::internals::view::selection::display_name;
+use hyperslab::conventions::{self, Application, Dataset, Packing};
 use hyperslab::schema::Field;
-use hyperslab::{Aggregate, CellCount, CompareOp, Condition, Query, Scalar};
-use serde_json::Value;
+use hyperslab::{Aggregate, CellCount, Condition, Query, Scalar};
 
 use super::super::job::Job;
 
@@ -36,7 +34,7 @@ impl Stored {
             packing: variable
                 .packing
                 .filter(|_| field.datatype.is_integer() || field.datatype.is_float()),
-            valid: valid(field, missing),
+            valid: conventions::valid_condition(&field.name, field.datatype, missing),
             has_nan: field.datatype.is_float() && (is_known || says_so),
         }
     }
@@ -44,7 +42,7 @@ impl Stored {
     /// Holds for the values to aggregate. Minimum and maximum ignore NaN, so they need no test and can use statistics.
     fn condition(&self, field: &Field, wanted: &[Aggregate]) -> Option<Condition> {
         let sees_nan = |a: &Aggregate| matches!(a, Aggregate::Sum | Aggregate::Mean | Aggregate::NullCount);
-        let not_nan = (self.has_nan && wanted.iter().any(sees_nan)).then(|| not_nan(field));
+        let not_nan = (self.has_nan && wanted.iter().any(sees_nan)).then(|| conventions::not_nan(&field.name));
         both(self.valid.clone(), not_nan)
     }
 
@@ -110,36 +108,6 @@ impl Stored {
 /// Whether a sum ended at the limits of its type.
 pub(super) const fn is_cut(sum: Option<&Scalar>) -> bool {
     matches!(sum, Some(Scalar::I64(i64::MIN | i64::MAX) | Scalar::U64(u64::MAX)))
-}
-
-/// The condition that holds for all values that are not missing. NaN is tested separately.
-fn valid(field: &Field, missing: &Missing) -> Option<Condition> {
-    let name = || display_name(&field.name).to_owned();
-    let number = |value: &Value| {
-        let stored = conventions::stored_number(value, field.datatype);
-        stored.filter(|v| !v.as_f64().is_some_and(f64::is_nan))
-    };
-    let values: Vec<Scalar> = missing.values.iter().filter_map(number).collect();
-    let compare = |op: CompareOp, value: &Option<Value>| {
-        let (field, value) = (name(), number(value.as_ref()?)?);
-        Some(Condition::Compare { field, op, value })
-    };
-    let listed = (!values.is_empty()).then(|| Condition::In {
-        field: name(),
-        values,
-        negated: true,
-    });
-    let least = compare(CompareOp::Ge, &missing.valid_min);
-    both(both(listed, least), compare(CompareOp::Le, &missing.valid_max))
-}
-
-/// The condition that holds for all floats but NaN.
-fn not_nan(field: &Field) -> Condition {
-    Condition::Compare {
-        field: display_name(&field.name).to_owned(),
-        op: CompareOp::Ge,
-        value: Scalar::F64(f64::NEG_INFINITY),
-    }
 }
 
 fn both(one: Option<Condition>, other: Option<Condition>) -> Option<Condition> {

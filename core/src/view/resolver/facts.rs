@@ -29,6 +29,20 @@ pub(super) async fn of(snapshot: &Snapshot) -> Result<Arc<Facts>> {
     Ok(facts)
 }
 
+/// The description of an array, which is loaded once.
+///
+/// # Errors
+/// Errors of reading the metadata of the array.
+pub(super) async fn dataset(snapshot: &Snapshot) -> Result<Arc<Dataset>> {
+    let mut kept = snapshot.dataset.lock().await;
+    if let Some(dataset) = &*kept {
+        return Ok(Arc::clone(dataset));
+    }
+    let dataset = Arc::new(conventions::of_array(&snapshot.array).await?);
+    *kept = Some(Arc::clone(&dataset));
+    Ok(dataset)
+}
+
 async fn load(array: &Array) -> Result<Facts> {
     let doubts = Doubts::of(array);
     let sections = doubts.sections();

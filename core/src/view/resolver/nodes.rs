@@ -4,6 +4,7 @@ use std::sync::{Arc, PoisonError};
 
 use super::{View, chunks, coordinates, facts};
 use crate::array::Array;
+use crate::conventions::stored_condition;
 use crate::error::{Error, Result};
 use crate::format::enumeration::Enumeration;
 use crate::schema_json;
@@ -99,10 +100,12 @@ impl View {
             },
             ViewPath::Slice(text, ending) => {
                 let format = Format::from_extension(ending)?;
-                let (text, options) = options::split(text)?;
+                let (text, mut options) = options::split(text)?;
                 let selection = selection::read(array, text).await?;
-                if let Some(condition) = &options.condition {
+                if let Some(condition) = &mut options.condition {
                     array.check_condition(condition).await?;
+                    let dataset = facts::dataset(snapshot).await?;
+                    *condition = stored_condition(condition, &dataset, array.schema());
                 }
                 let slice = Slice::with_options(snapshot, selection, format, options)?;
                 let is_dense = slice.is_dense();
