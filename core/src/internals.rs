@@ -66,6 +66,12 @@ pub mod view {
         pub use crate::view::encode::*;
     }
 
+    /// The arrays of the Zarr view, and what missing cells are in them.
+    pub mod zarr {
+        pub use crate::view::members::{Member, dimension_names, members, text_members};
+        pub use crate::view::missing::Missing;
+    }
+
     /// The grammar of slices.
     pub mod selection {
         pub use crate::view::selection::*;

@@ -1,5 +1,9 @@
 //! Export as a Zarr v3 store: the arrays that the mount shows below `zarr/`, as files, or all levels of an image or raster.
-//! Chunks that the view has as plain cells are compressed with zstd; shards of stored bytes are copied.
+//! Chunks that the view has as plain cells are compressed with zstd; shards of stored bytes are copied. Text, which the view
+//! lacks, and parts of arrays are made of cells.
+
+mod cells;
+mod part;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,12 +11,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use hyperslab::group::{Group, ObjectType, object_type};
-use hyperslab::internals::view::selection::display_name;
-use hyperslab::schema::Attribute;
 use hyperslab::view::{FileType, Source, View};
 use hyperslab::{Array, vfs};
 use serde_json::{Map, Value, json};
 
+use self::cells::CellArray;
 use super::members;
 use crate::args::Export;
 use crate::errors::usage;
@@ -31,11 +34,19 @@ const LEVEL: i32 = 3;
 
 /// An array of the store.
 struct Node {
-    /// The view that has its chunks, and its folder there.
-    view: usize,
-    folder: String,
+    chunks: Chunks,
     /// Its `zarr.json`.
     document: Value,
+}
+
+/// Where the chunks of an array come from.
+enum Chunks {
+    /// The files in this folder of a view.
+    View(usize, String),
+    /// Cells.
+    Cells(Box<CellArray>),
+    /// One chunk with these bytes; none if they are empty.
+    One(Vec<u8>),
 }
 
 /// The arrays of the store by name, and the source of their chunks.
@@ -75,33 +86,22 @@ pub(super) async fn export(env: &Env, args: &Export) -> Result<()> {
     }
     for (name, node) in &store.nodes {
         let document = store.document(node);
-        let view = store.views.get(node.view).context("an array is missing")?;
-        let is_plain = codecs(&node.document) == Some(1);
         let folder = half.path().join(name);
-        let mut open = vec!["c".to_owned()];
-        while let Some(path) = open.pop() {
-            let inside = vfs::join(&node.folder, &path);
-            if path != "c" || view.lookup(&inside).await?.is_some() {
-                for entry in view
-                    .list(&inside)
+        let write_chunk = |path: &str, bytes: &[u8]| {
+            progress.add(bytes.len() as u64);
+            write(&folder.join(path), bytes)
+        };
+        let written = match &node.chunks {
+            Chunks::View(view, from) => {
+                store
+                    .copy((*view, from.as_str()), codecs(&node.document) == Some(1), write_chunk)
                     .await
-                    .with_context(|| format!("cannot read {}", args.array))?
-                {
-                    let path = vfs::join(&path, &entry.name);
-                    if entry.file_type == FileType::Dir {
-                        open.push(path);
-                        continue;
-                    }
-                    let bytes = view.read_file(&vfs::join(&node.folder, &path)).await;
-                    let bytes = bytes.with_context(|| format!("cannot read {}", args.array))?;
-                    progress.add(bytes.len() as u64);
-                    match is_plain {
-                        true => write(&folder.join(&path), &zstd::bulk::compress(&bytes, LEVEL)?)?,
-                        false => write(&folder.join(&path), &bytes)?,
-                    }
-                }
             }
-        }
+            Chunks::Cells(cells) => make(cells, &document, write_chunk).await,
+            Chunks::One(bytes) if bytes.is_empty() => Ok(()),
+            Chunks::One(bytes) => write_chunk("c/0", &zstd::bulk::compress(bytes, LEVEL)?),
+        };
+        written.with_context(|| format!("cannot export {} to {}", args.array, args.out))?;
         write(&folder.join("zarr.json"), pretty(&document).as_bytes())?;
         all.insert(name.clone(), document);
     }
@@ -115,13 +115,21 @@ pub(super) async fn export(env: &Env, args: &Export) -> Result<()> {
     finish(half, &args.out, args.force)
 }
 
+/// Writes the chunks of an array that is made of cells.
+async fn make(cells: &CellArray, document: &Value, write: impl Fn(&str, &[u8]) -> Result<()>) -> Result<()> {
+    let shape = lengths(&document["shape"]);
+    for key in cells.keys(&shape) {
+        let path = key.iter().fold("c".to_owned(), |path, index| format!("{path}/{index}"));
+        write(&path, &cells.chunk(&key, &shape).await?)?;
+    }
+    Ok(())
+}
+
 /// Refuses what a store cannot be, and an output that is no store.
 fn check(args: &Export) -> Result<()> {
     let pick = &args.pick;
     let options = [
-        (pick.select.is_some(), "--select"),
         (pick.condition.is_some(), "--where"),
-        (pick.attrs.is_some(), "--attrs"),
         (pick.order.is_some(), "--order"),
         (args.rows, "--rows"),
         (args.limit.is_some(), "--limit"),
@@ -129,7 +137,7 @@ fn check(args: &Export) -> Result<()> {
     if let Some((_, option)) = options.iter().find(|(is_given, _)| *is_given) {
         return Err(usage(
             option,
-            "a .zarr store has all cells of its arrays; leave the option out",
+            "a .zarr store has all selected cells, in row-major order; leave the option out",
         ));
     }
     ensure!(
@@ -181,11 +189,21 @@ async fn collect(env: &Env, args: &Export) -> Result<Store> {
             "a Zarr store has the cells of dense arrays; export {} to .parquet",
             args.array
         );
-        store.add(&array, false).await?;
+        let wanted = part::attributes(&array, args).await?;
+        match &args.pick.select {
+            Some(text) => store.add_part(&array, text, &wanted).await?,
+            None => store.add(&array, Some(&wanted)).await?,
+        }
         return Ok(store);
     }
-    let why = "this is for one array; name an array of the group";
-    ensure!(args.snapshot.is_none(), usage("--snapshot", why));
+    let given = [
+        (args.pick.select.is_some(), "--select"),
+        (args.pick.attrs.is_some(), "--attrs"),
+        (args.snapshot.is_some(), "--snapshot"),
+    ];
+    if let Some((_, option)) = given.iter().find(|(is_given, _)| *is_given) {
+        return Err(usage(option, "this is for one array; name an array of the group"));
+    }
     let options = env.options(window);
     let group = Group::open(&place.context, &place.path, &options).await?;
     let metadata = group.metadata().await?;
@@ -216,7 +234,7 @@ async fn collect(env: &Env, args: &Export) -> Result<Store> {
     for (name, at) in arrays {
         let array = env.open_at(&at, window).await?;
         if array.schema().is_dense() {
-            store.add(&array, true).await?;
+            store.add(&array, None).await?;
         } else {
             show::note(format_args!(
                 "the sparse array '{name}' is left out; export it to .parquet"
@@ -246,21 +264,50 @@ impl Store {
                 self.groups.insert(name, document);
                 continue;
             }
-            let folder = vfs::join(FOLDER, &name);
-            let view = self.views.len();
-            self.nodes.insert(name, Node { view, folder, document });
+            let chunks = Chunks::View(self.views.len(), vfs::join(FOLDER, &name));
+            self.nodes.insert(name, Node { chunks, document });
         }
         self.views.push(view);
     }
 
-    /// Adds the arrays of a TileDB array. In a group, the array of an axis takes the place of plain numbers.
-    async fn add(&mut self, array: &Array, in_group: bool) -> Result<()> {
-        let view = View::of_array(array, "array".to_owned());
-        let root = view.read_file(&vfs::join(FOLDER, "zarr.json")).await?;
-        let root: Value = serde_json::from_slice(&root).context("the view made no JSON")?;
-        if !in_group {
+    /// Copies the chunks in a folder of a view. Plain cells are compressed.
+    async fn copy(
+        &self,
+        (view, folder): (usize, &str),
+        is_plain: bool,
+        write: impl Fn(&str, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let view = self.views.get(view).context("an array is missing")?;
+        let mut open = vec!["c".to_owned()];
+        while let Some(path) = open.pop() {
+            let inside = vfs::join(folder, &path);
+            if path == "c" && view.lookup(&inside).await?.is_none() {
+                continue;
+            }
+            for entry in view.list(&inside).await? {
+                let path = vfs::join(&path, &entry.name);
+                if entry.file_type == FileType::Dir {
+                    open.push(path);
+                    continue;
+                }
+                let bytes = view.read_file(&vfs::join(folder, &path)).await?;
+                match is_plain {
+                    true => write(&path, &zstd::bulk::compress(&bytes, LEVEL)?)?,
+                    false => write(&path, &bytes)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the arrays of a TileDB array. Of an array by itself, only these attributes. In a group, the array of an axis takes
+    /// the place of plain numbers.
+    async fn add(&mut self, array: &Array, wanted: Option<&[String]>) -> Result<()> {
+        let (view, root) = opened(array).await?;
+        if wanted.is_some() {
             self.attributes = root["attributes"].as_object().cloned().unwrap_or_default();
         }
+        let left_out = part::left_out(array, wanted);
         let schema = array.schema();
         for (dimension, range) in schema
             .dimensions
@@ -274,38 +321,27 @@ impl Store {
             let known = self.lengths.entry(dimension.name.clone()).or_default();
             *known = (*known).max(length.unwrap_or_default());
         }
-        let is_shown = |a: &&Attribute| !a.datatype.is_bytes() && !a.cell.is_var();
-        for attribute in schema.attributes.iter().filter(|a| !is_shown(a)) {
-            let name = display_name(&attribute.name);
-            show::note(format_args!(
-                "'{name}' is left out, because a Zarr store here has numbers only"
-            ));
-        }
         let members = root["consolidated_metadata"]["metadata"]
             .as_object()
             .cloned()
             .unwrap_or_default();
-        for (name, document) in members {
+        for (name, document) in members.into_iter().filter(|(name, _)| !left_out.contains(name)) {
             // Coordinates and the coordinate system are the same in all arrays of a group.
             let is_index = schema.attribute(&name).is_none() && !name.ends_with("_valid");
-            let own = name
-                .strip_suffix(".data")
-                .filter(|stem| schema.dimension(stem).is_some());
-            let shown = own.unwrap_or(&name).to_owned();
+            let shown = shown_name(array, &name);
             let taken = self.nodes.contains_key(&shown);
             ensure!(
-                !taken || is_index || own.is_some(),
+                !taken || is_index || shown != name,
                 "two arrays are called '{shown}'; export one of them by itself"
             );
             if taken && is_index {
                 continue;
             }
-            let folder = vfs::join(FOLDER, &name);
-            let view = self.views.len();
-            self.nodes.insert(shown, Node { view, folder, document });
+            let chunks = Chunks::View(self.views.len(), vfs::join(FOLDER, &name));
+            self.nodes.insert(shown, Node { chunks, document });
         }
         self.views.push(view);
-        Ok(())
+        self.add_text(array, wanted, None).await
     }
 
     /// The `zarr.json` of an array: its shape without the room to grow, and with the codec of its chunks.
@@ -321,10 +357,38 @@ impl Store {
         if codecs(&document) == Some(1)
             && let Some(codecs) = document["codecs"].as_array_mut()
         {
-            codecs.push(json!({"name": "zstd", "configuration": {"level": LEVEL, "checksum": false}}));
+            codecs.push(zstd_codec());
         }
         document
     }
+}
+
+/// The view of an array, and its metadata of the group.
+async fn opened(array: &Array) -> Result<(View, Value)> {
+    let view = View::of_array(array, "array".to_owned());
+    let root = view.read_file(&vfs::join(FOLDER, "zarr.json")).await?;
+    Ok((view, serde_json::from_slice(&root).context("the view made no JSON")?))
+}
+
+/// The name of an array in the store: coordinates `lat.data` along `lat` are called `lat`.
+fn shown_name(array: &Array, name: &str) -> String {
+    let own = name.strip_suffix(".data");
+    own.filter(|stem| array.schema().dimension(stem).is_some())
+        .unwrap_or(name)
+        .to_owned()
+}
+
+/// The lengths in a list of JSON.
+fn lengths(list: &Value) -> Vec<u64> {
+    list.as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_u64)
+        .collect()
+}
+
+fn zstd_codec() -> Value {
+    json!({"name": "zstd", "configuration": {"level": LEVEL, "checksum": false}})
 }
 
 /// The number of codecs, if the first of them makes bytes of cells.

@@ -99,7 +99,7 @@ fn a_store_is_replaced_only_by_force() {
         &shell,
         "export g other.zarr --select 0:2",
         2,
-        &["--select", "all cells"],
+        &["--select", "name an array of the group"],
     );
     check(&shell, "export g - --format zarr", 2, &["OUT", "is a folder"]);
     assert!(
@@ -148,4 +148,130 @@ fn an_image_becomes_a_store_of_its_levels() {
         };
         assert!(chunk.len() >= row, "{level}");
     }
+}
+
+#[test]
+fn text_becomes_strings_and_comes_back() {
+    let shell = Shell::new();
+    shell.file("in.csv", "n,t,u\n1,a,x\n2,Grüße,\n3,日本,z\n4,\"\",y\n5,e,\n");
+    shell.ok("import in.csv a --tile 2");
+    let exported = shell.run("export a out.zarr", b"");
+    let notes = String::from_utf8(exported.stderr).unwrap();
+    assert!(exported.status.success(), "{notes}");
+    assert!(
+        notes.contains("null cells of 'u' are empty text in the store; the array 'u_valid'"),
+        "{notes}"
+    );
+    let u = document(&shell, "out.zarr/u");
+    assert_eq!(
+        (&u["data_type"], &u["codecs"][0]["name"]),
+        (&json!("string"), &json!("vlen-utf8"))
+    );
+    assert_eq!((&u["shape"], &u["dimension_names"]), (&json!([5]), &json!(["row"])));
+    let chunk = |name: &str, key: &str| zstd::decode_all(&*shell.bytes(&format!("out.zarr/{name}/c/{key}"))).unwrap();
+    assert_eq!(chunk("u", "0"), b"\x02\0\0\0\x01\0\0\0x\0\0\0\0");
+    assert_eq!(chunk("u_valid", "0"), [1, 0]);
+    // The last chunk is not whole.
+    assert_eq!(chunk("t", "2"), b"\x02\0\0\0\x01\0\0\0e\0\0\0\0");
+    assert_eq!(chunk("u_valid", "2"), [0, 0]);
+    shell.ok("import out.zarr again");
+    let rows = shell.ok("export again/t - --format csv --coordinates index");
+    assert_eq!(rows, "row,t\n0,a\n1,Grüße\n2,日本\n3,\"\"\n4,e\n");
+}
+
+#[test]
+fn cells_that_are_no_text_are_an_error_with_a_way_out() {
+    let shell = Shell::new();
+    shell.file("in.npy", npy("'|S3'", "(2,)", b"ab\0\xff\xfe\0"));
+    shell.ok("import in.npy a --attrs t");
+    check(
+        &shell,
+        "export a out.zarr",
+        1,
+        &["a cell of 't' is not UTF-8 text", "--attrs", ".parquet"],
+    );
+    assert!(
+        shell.names().iter().all(|name| !name.contains("zarr")),
+        "{:?}",
+        shell.names()
+    );
+    shell.file("in.npy", npy("'|S3'", "(2,)", b"ab\0c\0\0"));
+    shell.ok("import in.npy b --attrs t");
+    shell.ok("export b out.zarr");
+    let chunk = zstd::decode_all(&*shell.bytes("out.zarr/t/c/0")).unwrap();
+    assert_eq!(chunk, b"\x02\0\0\0\x02\0\0\0ab\x01\0\0\0c");
+}
+
+/// The shape and the values of an array of a store with a single chunk.
+fn whole(shell: &Shell, path: &str) -> (Value, Vec<u8>) {
+    let document = document(shell, path);
+    let zeros = vec!["0"; document["shape"].as_array().unwrap().len()].join("/");
+    let bytes = shell.bytes(&format!("{path}/c/{zeros}"));
+    (document["shape"].clone(), zstd::decode_all(&*bytes).unwrap())
+}
+
+fn shorts(values: &[i16]) -> Vec<u8> {
+    values.iter().flat_map(|v| v.to_le_bytes()).collect()
+}
+
+#[test]
+fn a_selection_becomes_a_store_that_begins_at_its_corner() {
+    let shell = climate();
+    shell.ok("export g/temp out.zarr --select 1:3,1:4");
+    let temp = document(&shell, "out.zarr/temp");
+    assert_eq!(
+        (&temp["shape"], &temp["attributes"]["units"]),
+        (&json!([2, 3]), &json!("K"))
+    );
+    assert_eq!(
+        whole(&shell, "out.zarr/temp"),
+        (json!([2, 3]), shorts(&[5, 6, 7, 9, 10, 11]))
+    );
+    let floats = |values: &[f32]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
+    assert_eq!(whole(&shell, "out.zarr/lat"), (json!([2]), floats(&[15.5, 10.0])));
+    let (shape, x) = whole(&shell, "out.zarr/x");
+    assert_eq!((shape, x.first(), x.len()), (json!([3]), Some(&1), 24));
+    // Lists keep their order, and an axis with one coordinate stays.
+    shell.ok("export g/temp list.zarr --select 'lat=@{2,0},x=@3'");
+    assert_eq!(whole(&shell, "list.zarr/temp"), (json!([2, 1]), shorts(&[11, 3])));
+    assert_eq!(whole(&shell, "list.zarr/lat").1, floats(&[10.0, 20.0]));
+    shell.ok("export g/temp step.zarr --select 'lat=10:16,x=@0:4:2'");
+    assert_eq!(whole(&shell, "step.zarr/temp"), (json!([2, 2]), shorts(&[4, 6, 8, 10])));
+    shell.ok("import out.zarr again");
+    let rows = shell.ok("export again/temp - --format csv --rows --where 'temp > 9'");
+    assert_eq!(rows, "lat,x,temp\n10.0,2,10\n10.0,3,11\n");
+}
+
+#[test]
+fn a_store_has_the_attributes_that_are_named() {
+    let shell = Shell::new();
+    shell.file("in.csv", "n,t,u,v\n1,a,x,0.5\n2,b,,1.5\n3,c,z,\n");
+    shell.ok("import in.csv a");
+    let arrays = |options: &str| {
+        let run = shell.run(&format!("export a out.zarr --force {options}"), b"");
+        assert!(run.status.success(), "{run:?}");
+        let root = document(&shell, "out.zarr");
+        let all = root["consolidated_metadata"]["metadata"].as_object().unwrap().clone();
+        all.keys().cloned().collect::<Vec<String>>()
+    };
+    let text = "export a out.zarr --attrs n";
+    shell.ok(text);
+    assert_eq!(arrays("--attrs t,n"), ["n", "row", "t"]);
+    assert_eq!(arrays("--attrs v --select 0:2"), ["row", "v", "v_valid"]);
+    assert_eq!(whole(&shell, "out.zarr/v_valid"), (json!([2]), vec![1, 1]));
+    assert_eq!(arrays("--select u@1:3"), ["row", "u", "u_valid"]);
+    assert_eq!(whole(&shell, "out.zarr/u_valid"), (json!([2]), vec![0, 1]));
+    check(
+        &shell,
+        "export a b.zarr --attrs row",
+        2,
+        &["--attrs", "'row' is a dimension"],
+    );
+    check(&shell, "export a b.zarr --attrs x", 2, &["--attrs", "no attribute 'x'"]);
+    check(
+        &shell,
+        "export a b.zarr --where 'n > 1'",
+        2,
+        &["--where", "row-major order"],
+    );
 }

@@ -17,7 +17,7 @@ pub(super) const GRID_MAPPING: &str = "spatial_ref";
 
 /// An array of the hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Member {
+pub enum Member {
     /// Values of this attribute.
     Values(String),
     /// Validity of this attribute.
@@ -29,7 +29,7 @@ pub(super) enum Member {
 }
 
 /// The arrays of the hierarchy, with the names of their folders.
-pub(super) fn members(schema: &Schema) -> Vec<(String, Member)> {
+pub fn members(schema: &Schema) -> Vec<(String, Member)> {
     let mut found: Vec<(String, Member)> = Vec::new();
     let Some(grid) = Grid::new(schema).ok().filter(|_| schema.is_dense()) else {
         return found;
@@ -55,9 +55,29 @@ pub(super) fn members(schema: &Schema) -> Vec<(String, Member)> {
     found
 }
 
+/// The attributes that the hierarchy lacks, each after the name of an array for it.
+pub fn text_members(schema: &Schema) -> Vec<(String, String)> {
+    let mut taken: Vec<String> = members(schema).into_iter().map(|(name, _)| name).collect();
+    let lacking = schema
+        .attributes
+        .iter()
+        .filter(|a| a.datatype.is_bytes() || a.cell.is_var());
+    let lacking: Vec<&str> = lacking.map(|a| a.name.as_str()).collect();
+    let named = column_names(&lacking).into_iter().zip(&lacking);
+    let place = |((name, _), attribute): ((String, String), &&str)| {
+        let mut node = node_name(&name);
+        while taken.contains(&node) {
+            node.push('_');
+        }
+        taken.push(node.clone());
+        (node, (*attribute).to_owned())
+    };
+    named.map(place).collect()
+}
+
 /// The names of the dimensions, which are also those of their arrays of coordinates. An unnamed dimension is called
 /// `dim_N`, where N is its number, counted from 0.
-pub(super) fn dimension_names(schema: &Schema) -> Vec<String> {
+pub fn dimension_names(schema: &Schema) -> Vec<String> {
     let name = |(i, d): (usize, &Dimension)| match d.name.as_str() {
         "" => format!("__dim_{i}"),
         name => name.to_owned(),

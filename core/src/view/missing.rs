@@ -41,15 +41,16 @@ pub(super) fn mask(cells: &mut [u8], validity: Option<&[u8]>, null: &[u8]) {
 
 /// The values of missing cells in the Zarr view.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Missing {
+pub struct Missing {
     /// The value of an unwritten cell.
-    pub(super) unwritten: Vec<u8>,
+    pub unwritten: Vec<u8>,
     /// The value of a null cell, if the attribute is nullable.
-    pub(super) null: Option<Vec<u8>>,
+    pub null: Option<Vec<u8>>,
 }
 
 impl Missing {
-    pub(super) fn of(a: &Attribute) -> Self {
+    /// Those of an attribute.
+    pub fn of(a: &Attribute) -> Self {
         if !a.nullable {
             return Self {
                 unwritten: a.fill.clone(),
