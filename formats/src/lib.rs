@@ -7,7 +7,7 @@
 //!
 //! Each format is a module behind a feature of its name.
 
-#[cfg(any(feature = "nifti", feature = "tiff"))]
+#[cfg(any(feature = "nifti", feature = "tiff", feature = "zarr"))]
 mod bioimg;
 #[cfg(any(feature = "hdf5", feature = "zarr"))]
 mod cf;
@@ -20,7 +20,7 @@ mod hdf5;
 mod joined;
 #[cfg(feature = "las")]
 mod las;
-#[cfg(any(feature = "nifti", feature = "tiff"))]
+#[cfg(any(feature = "nifti", feature = "tiff", feature = "zarr"))]
 mod meta;
 #[cfg(feature = "netcdf")]
 mod netcdf;

@@ -275,3 +275,110 @@ fn a_store_has_the_attributes_that_are_named() {
         &["--where", "row-major order"],
     );
 }
+
+/// Writes the array of a level, as Zarr of version 2 with one chunk.
+#[cfg(feature = "formats")]
+fn level(shell: &Shell, path: &str, shape: [usize; 5], cells: &[u8]) {
+    std::fs::create_dir_all(shell.path(path)).unwrap();
+    let array = json!({
+        "zarr_format": 2, "shape": shape, "chunks": shape, "dtype": "<u2", "compressor": null, "fill_value": 0,
+        "order": "C", "filters": null,
+    });
+    shell.file(&format!("{path}/.zarray"), array.to_string());
+    shell.file(&format!("{path}/0.0.0.0.0"), cells);
+}
+
+#[test]
+#[cfg(feature = "formats")]
+fn an_image_of_ome_becomes_levels_channels_and_axes() {
+    let shell = Shell::new();
+    level(&shell, "in.zarr/0", [1, 2, 1, 4, 6], &int16s(48));
+    level(&shell, "in.zarr/1", [1, 2, 1, 2, 3], &int16s(12));
+    level(&shell, "in.zarr/labels/0", [1, 1, 1, 4, 6], &int16s(24));
+    let scale = |step: f64| json!([{ "type": "scale", "scale": [1.0, 1.0, 2.0, step, step] }]);
+    let axis = |name: &str, kind: &str| json!({ "name": name, "type": kind, "unit": "micrometer" });
+    let image = json!({
+        "multiscales": [{
+            "version": "0.4",
+            "axes": [
+                { "name": "t", "type": "time", "unit": "second" }, { "name": "c", "type": "channel" },
+                axis("z", "space"), axis("y", "space"), axis("x", "space"),
+            ],
+            "datasets": [
+                { "path": "0", "coordinateTransformations": scale(0.5) },
+                { "path": "1", "coordinateTransformations": scale(1.0) },
+            ],
+        }],
+        "omero": { "channels": [
+            { "label": "DAPI", "color": "0000FF", "window": { "start": 5, "end": 40, "min": 0, "max": 65535 } },
+            { "label": "GFP", "color": "00FF00", "window": { "start": 0, "end": 9 } },
+        ] },
+    });
+    shell.file("in.zarr/.zgroup", r#"{"zarr_format": 2}"#);
+    shell.file("in.zarr/.zattrs", image.to_string());
+    shell.file("in.zarr/labels/.zgroup", r#"{"zarr_format": 2}"#);
+    let imported = shell.run("import in.zarr image", b"");
+    let notes = String::from_utf8(imported.stderr).unwrap();
+    assert!(imported.status.success(), "{notes}");
+    assert!(notes.contains("are left out: 'labels/0'"), "{notes}");
+    let described: Value = serde_json::from_str(&shell.ok("info image --json")).unwrap();
+    let dataset = &described["dataset"];
+    assert_eq!(dataset["application"], "bioimg");
+    let channels = dataset["channels"].as_array().unwrap();
+    assert_eq!(
+        (&channels[0]["name"], &channels[0]["color"], &channels[0]["range"]),
+        (&json!("DAPI"), &json!([0, 0, 255, 255]), &json!([5.0, 40.0]))
+    );
+    assert_eq!(channels[1]["name"], "GFP");
+    let axes = dataset["variables"][0]["axes"].as_array().unwrap();
+    let found: Vec<(&Value, &Value)> = axes.iter().map(|a| (&a["name"], &a["unit"])).collect();
+    let micrometers = json!("µm");
+    assert_eq!(
+        found,
+        [
+            (&json!("C"), &Value::Null),
+            (&json!("Y"), &micrometers),
+            (&json!("X"), &micrometers)
+        ]
+    );
+    assert_eq!(axes[2]["coordinates"]["step"], 0.5);
+    assert_eq!(dataset["levels"][1]["shape"], json!([2, 2, 3]));
+    let last = shell.ok("export image/l_1.tdb - --format csv --rows --where 'intensity > 10'");
+    assert!(last.ends_with(",11\n"), "{last}");
+    // An image that was exported comes back.
+    shell.ok("export image out.zarr");
+    shell.ok("import out.zarr again");
+    let again: Value = serde_json::from_str(&shell.ok("info again --json")).unwrap();
+    assert_eq!(again["dataset"]["channels"], dataset["channels"]);
+    assert_eq!(again["dataset"]["levels"], dataset["levels"]);
+}
+
+#[test]
+#[cfg(feature = "formats")]
+fn levels_that_are_missing_are_errors_or_notes() {
+    let shell = Shell::new();
+    level(&shell, "in.zarr/0", [1, 1, 1, 4, 6], &int16s(24));
+    shell.file("in.zarr/.zgroup", r#"{"zarr_format": 2}"#);
+    let image = |paths: [&str; 2]| {
+        let all = paths.map(|path| json!({ "path": path }));
+        shell.file(
+            "in.zarr/.zattrs",
+            json!({ "multiscales": [{ "datasets": all }] }).to_string(),
+        );
+    };
+    image(["0", "1"]);
+    let imported = shell.run("import in.zarr image", b"");
+    let notes = String::from_utf8(imported.stderr).unwrap();
+    assert!(imported.status.success(), "{notes}");
+    assert!(
+        notes.contains("the level '1' is left out: there is no array '1'"),
+        "{notes}"
+    );
+    image(["5", "0"]);
+    check(
+        &shell,
+        "import in.zarr other",
+        1,
+        &["cannot read the level '5' of the image", "there is no array '5'"],
+    );
+}

@@ -1,4 +1,5 @@
-//! Zarr, versions 2 and 3: a store or a group of arrays becomes what NetCDF becomes, and an array becomes an array.
+//! Zarr, versions 2 and 3: a store or a group of arrays becomes what NetCDF becomes, an array becomes an array, and an image of
+//! OME-NGFF becomes what OME-TIFF becomes.
 //!
 //! No library: `zarrs` decodes gzip, zlib and Zstandard without a limit, so that a small chunk can fill the memory; its
 //! Blosc needs a C++ compiler; it lacks LZ4; and its stores are not those of the engine, which are used here.
@@ -8,6 +9,7 @@ mod chunks;
 mod codec;
 mod fill;
 mod meta;
+mod ome;
 mod store;
 mod tree;
 mod types;
@@ -36,6 +38,10 @@ pub(crate) fn is_store(folder: &Path) -> bool {
 pub(crate) fn open(path: &Path, options: &Options) -> Result<Box<dyn Source>> {
     let store = Store::open(&path.to_string_lossy())?;
     let nodes = tree::read(&store)?;
+    if let Some(image) = ome::Image::of(&nodes) {
+        let reader = |path: &str, meta| Reader::new(store.clone(), path.to_owned(), meta, options.memory_bytes);
+        return image.source(&nodes, reader);
+    }
     let mut dataset = Dataset::default();
     let mut readers = Vec::new();
     let mut first_left_out = None;
