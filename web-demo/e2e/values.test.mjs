@@ -278,12 +278,27 @@ test("members of groups in groups are shown", async () => {
   await putMembers(path("outer/inner"), { rain: "rain" });
   await createGroup(path("outer"));
   await putMembers(path("outer"), { inner: "inner" });
-  const { page } = await visit(link("outer"));
+  const { page, errors } = await visit(link("outer"));
+  assert.equal(await page.getAttribute("#tree", "open"), null);
   await page.click("#members li button");
   await page.waitForFunction(() => document.querySelector("#members li button")?.textContent.startsWith("rain"));
   await page.click("#members li button");
   await settled(page);
   assert.match(await cursorText(page, 0.55, 0.55), /^y 3, x 3: 10$/);
+  // The tree stays, and is walked by keyboard.
+  await page.focus("#tree [aria-label='Members of inner']");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("#tree [aria-current=true]");
+  assert.deepEqual(await page.locator("#tree .member").allTextContents(), ["outer", "inner", "rain"]);
+  assert.equal(await page.textContent("#tree [aria-current=true]"), "rain");
+  await shot(page, "tree");
+  await page.click(["#tree .member", "inner"]);
+  await page.waitForFunction(() => document.querySelector("#members li button")?.textContent.startsWith("rain"));
+  assert.equal(await page.textContent("#tree [aria-current=true]"), "inner");
+  await page.evaluate((hash) => { location.hash = hash; }, "#url=data/elevation/elevation");
+  await page.waitForFunction(() => !document.querySelector("#tree"));
+  await settled(page);
+  assert.deepEqual(await errors(), []);
 });
 
 test("invalid parts of a link are ignored", async () => {

@@ -1,8 +1,9 @@
 // The members of a group, each with what it is, as links.
 import type { Dataset, Member } from "hyperslab";
-import { groupOf, placeAt } from "../opened";
+import { groupOf } from "../opened";
 import { show } from "../session";
 import type { GroupModel } from "./kind";
+import { placeOf } from "./members";
 
 export function Stage({ model: { opened } }: { model: GroupModel }) {
   const group = groupOf(opened);
@@ -12,18 +13,10 @@ export function Stage({ model: { opened } }: { model: GroupModel }) {
     <section id="members" aria-label="Members">
       <h2>{title || name || "Group"}</h2>
       <p>{group.members.length === 0 ? "This group has no members." : `${group.members.length} member${group.members.length === 1 ? "" : "s"}. Choose one to show it.`}</p>
-      <ul>{group.members.map((member) => <li key={member.name}><MemberLink member={member} dataset={opened.dataset} open={() => void show(placeOf(member))} /></li>)}</ul>
+      <ul>{group.members.map((member) => <li key={member.name}><MemberLink member={member} dataset={opened.dataset} open={() => void show(placeOf(opened, member))} /></li>)}</ul>
       {notes.map((note) => <p key={note} class="note">{note}</p>)}
     </section>
   );
-
-  function placeOf({ uri, relative }: Member) {
-    if (relative) return { ...opened.place, path: uri };
-    // A group that was copied may still name its members where they were. The description has found those below it.
-    const { variables = [], tables = [], children = [] } = opened.dataset;
-    const found = [...variables, ...tables, ...children].find(({ path }) => path !== "" && uri.replace(/\/+$/, "").endsWith(`/${path}`));
-    return found ? placeAt(opened.place, found.path) : { url: uri, path: "" };
-  }
 }
 
 function MemberLink({ member: { name, kind }, dataset, open }: { member: Member; dataset: Dataset; open(): void }) {

@@ -1,5 +1,6 @@
 // The side panel: the catalog, what to open, the controls, and the properties of what is open.
 import { copies, nameOfCopy, removeCopy } from "../copies";
+import { rootOf, Tree } from "../group/Tree";
 import { addressOf, arrayOf } from "../opened";
 import { catalog, failure, messageOf, show, showListed, shown } from "../session";
 import { Compare } from "./Compare";
@@ -11,6 +12,7 @@ import { TimeSlider } from "./TimeSlider";
 export function Panel() {
   const now = shown.value;
   const url = now && addressOf(now.model.opened.place);
+  const group = now && rootOf(now.model.opened);
   const listed = catalog.value.find((entry) => entry.url === url);
   return (
     <aside id="panel">
@@ -27,6 +29,7 @@ export function Panel() {
       </nav>
       <Copies shown={url} />
       <OpenForm />
+      {now && group ? <Tree key={addressOf(group.place)} group={group} shown={now.model.opened} /> : null}
       {now ? (
         <section id="controls" aria-label="Controls">
           <now.kind.Controls key={now.kind.name} model={now.model} />
