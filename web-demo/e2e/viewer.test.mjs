@@ -180,6 +180,9 @@ test("every sample opens, and names its source", async () => {
   const { page, errors } = await visit();
   const samples = await page.evaluate(async () => (await fetch("arrays.json")).json());
   assert.ok(samples.length >= 8);
+  await page.waitForFunction(() => [...document.querySelectorAll("#catalog img")].every(({ complete }) => complete));
+  const pictures = await page.$$eval("#catalog img", (all) => all.map(({ naturalWidth, naturalHeight }) => [naturalWidth, naturalHeight]));
+  assert.deepEqual(pictures, samples.map(() => [112, 84]), "each has a picture");
   for (const { title, url, attribution } of samples) {
     await page.click(["#catalog button", title]);
     await page.waitForFunction((url) => document.querySelector(`[data-url="${url}"]`).ariaCurrent === "true", url);

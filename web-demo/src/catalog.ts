@@ -6,6 +6,8 @@ export interface Listed {
   url: string;
   about: string;
   attribution?: string;
+  /** The URL of a small picture of it, 56 by 42 pixels. */
+  thumbnail?: string;
   /** How to draw it first. */
   map?: string;
   attribute?: string;

@@ -98,33 +98,35 @@ fn page(steps: &mut Steps, engines: Engines) -> Outcome {
     steps.next("build the viewer");
     let built = viewer::build(engines)?;
     run::copy_into(&built, &made(&site())?)?;
+    let thumbnails = root().join("web-demo/data/thumbnails");
+    run::copy_into(&thumbnails, &made(&site().join("thumbnails"))?)?;
     std::fs::write(site().join("arrays.json"), ARRAYS).map_err(|e| format!("arrays.json: {e}"))
 }
 
 /// The arrays that the viewer lists.
 const ARRAYS: &str = r#"[
-  {"title": "Land of the globe", "url": "data/land/land", "map": "land and sea",
+  {"title": "Land of the globe", "url": "data/land/land", "thumbnail": "thumbnails/land.png", "map": "land and sea",
    "about": "Dense bool, 21600 × 43200: 933 million cells",
    "attribution": "NOAA GLOBE elevation data (public domain), as packaged by global-land-mask (MIT)"},
-  {"title": "Elevation", "url": "data/elevation/elevation", "map": "terrain",
+  {"title": "Elevation", "url": "data/elevation/elevation", "thumbnail": "thumbnails/elevation.png", "map": "terrain",
    "about": "Dense int16, 344 × 403: the Jacksboro fault, Tennessee",
    "attribution": "USGS elevation data (public domain), as packaged by matplotlib"},
-  {"title": "A week of earthquakes", "url": "data/earthquakes/earthquakes", "attribute": "depth", "map": "viridis",
+  {"title": "A week of earthquakes", "url": "data/earthquakes/earthquakes", "thumbnail": "thumbnails/earthquakes.png", "attribute": "depth", "map": "viridis",
    "about": "Sparse, 1707 points in eight fragments: move through the days",
    "attribution": "USGS feed, 31 January to 7 February 2018 (public domain), as packaged by vega-datasets. Land: NOAA GLOBE"},
-  {"title": "A century of climate", "url": "data/climate/climate",
+  {"title": "A century of climate", "url": "data/climate/climate", "thumbnail": "thumbnails/climate.png",
    "about": "Air temperature of North America, 1860 to 2099: move through the years",
    "attribution": "UK Met Office, scenario A1B, as packaged by iris-sample-data (Open Government Licence)"},
-  {"title": "Hubble deep field", "url": "data/hubble/hubble",
+  {"title": "Hubble deep field", "url": "data/hubble/hubble", "thumbnail": "thumbnails/hubble.png",
    "about": "Galaxies in three channels and three sizes",
    "attribution": "NASA, ESA (public domain), as packaged by scikit-image"},
-  {"title": "Elevation on the map", "url": "data/fault/fault", "map": "terrain",
+  {"title": "Elevation on the map", "url": "data/fault/fault", "thumbnail": "thumbnails/fault.png", "map": "terrain",
    "about": "The Jacksboro fault as a raster with a CRS, from a GeoTIFF",
    "attribution": "USGS elevation data (public domain), as packaged by matplotlib"},
-  {"title": "Laser scan", "url": "data/lidar/lidar", "attribute": "Intensity", "map": "viridis",
+  {"title": "Laser scan", "url": "data/lidar/lidar", "thumbnail": "thumbnails/lidar.png", "attribute": "Intensity", "map": "viridis",
    "about": "Sparse, 13,750 points near Autzen Stadium, Oregon, from a LAZ file",
    "attribution": "Every eighth point of the test file autzen_trim.laz of laspy (BSD-2-Clause)"},
-  {"title": "Blood cells by gene", "url": "data/cells/cells",
+  {"title": "Blood cells by gene", "url": "data/cells/cells", "thumbnail": "thumbnails/cells.png",
    "about": "SOMA experiment, 700 cells by 765 genes: colour the map by a gene",
    "attribution": "PBMC 68k (reduced) by 10x Genomics, as packaged by scanpy (BSD-3-Clause)"}
 ]

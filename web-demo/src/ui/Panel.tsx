@@ -23,7 +23,8 @@ export function Panel() {
       <nav id="catalog" aria-label="Arrays">
         {catalog.value.map((entry) => (
           <button key={entry.url} type="button" aria-current={entry.url === url} data-url={entry.url} onClick={() => void showListed(entry)}>
-            {entry.title}<small>{entry.about}</small>
+            {entry.thumbnail ? <img src={entry.thumbnail} alt="" width={56} height={42} /> : null}
+            <span>{entry.title}<small>{entry.about}</small></span>
           </button>
         ))}
       </nav>
