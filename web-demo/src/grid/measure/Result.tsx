@@ -1,7 +1,7 @@
 // What was measured: the statistics of a box, or the chart of a line.
-import { useSignal } from "@preact/signals";
 import { exactNumber } from "../../table/cells";
 import * as text from "../../text";
+import { CopyButton } from "../../ui/CopyButton";
 import { isPacked } from "../values";
 import type { GridModel, Loaded } from "../model";
 import { SeriesChart } from "../SeriesChart";
@@ -34,15 +34,10 @@ function Progress({ measure: { progress, isStopped, cancel }, measure }: { measu
 }
 
 function Rows({ rows }: { rows: readonly (readonly [string, string])[] }) {
-  const isCopied = useSignal(false);
-  const copy = async () => {
-    await navigator.clipboard.writeText(rows.map((row) => row.join("\t")).join("\n"));
-    isCopied.value = true;
-  };
   return (
     <>
       <table><tbody>{rows.map(([name, value]) => <tr key={name}><th scope="row">{name}</th><td>{value}</td></tr>)}</tbody></table>
-      <button type="button" class="plain" onClick={() => void copy()}>{isCopied.value ? "Copied" : "Copy"}</button>
+      <CopyButton text={rows.map((row) => row.join("\t")).join("\n")} what="the statistics" />
     </>
   );
 }
