@@ -9,7 +9,7 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { HYPERSLAB, SITE_DIR, downloaded, serve, settled, shot, visit } from "./page.mjs";
 
-const { create, put, putMeta, writeManifest } = await import(pathToFileURL(resolve(SITE_DIR, "hyperslab/node.js")).href);
+const { create, open, put, putMeta, writeManifest } = await import(pathToFileURL(resolve(SITE_DIR, "hyperslab/node.js")).href);
 const folder = mkdtempSync(join(tmpdir(), "taken-"));
 let data;
 
@@ -109,6 +109,21 @@ test("the line of points with whole coordinates and dates has both ends", async 
   const code = python.replace(/tiledb\.open\("[^"]*"/, `tiledb.open(${JSON.stringify(join(folder, "events"))}`);
   const read = execFileSync(process.env["HYPERSLAB_PYTHON"], ["-c", `import tiledb, numpy as np\n${code}\nprint(len(columns["v"]))`], { encoding: "utf8" });
   assert.equal(read, "2\n");
+});
+
+test("the plan of a read says what it requests, before it runs", async () => {
+  const shown = async (hash) => {
+    const { page, errors } = await visit(hash);
+    await page.click("#take-away summary");
+    await page.waitForSelector("#plan");
+    assert.deepEqual(await errors(), []);
+    return page.textContent("#plan");
+  };
+  const { requests, tiles } = await (await open(join(SITE_DIR, "data/land/land"))).explain(undefined, { attrs: "land" });
+  const found = /^Reading these cells takes ([\d,]+) requests for [\d.,]+ [KM]B, from ([\d,]+) tiles\.$/.exec(await shown("#url=data/land/land"));
+  assert.deepEqual(found?.slice(1).map((count) => Number(count.replaceAll(",", ""))), [requests.length, tiles]);
+  assert.match(await shown(link("rain")), /^Reading these cells requests nothing: \d+ tiles? of them (is|are) in the cache\.$/);
+  assert.match(await shown(link("points")), /^Reading these cells (takes|requests) /);
 });
 
 test("a click shows the values along the axis with a slider, and a click there moves the slider", async () => {

@@ -2,6 +2,7 @@
 import { Select } from "../ui/Select";
 import { ChannelControls } from "./ChannelControls";
 import { COLORMAPS } from "../colors";
+import { planOf } from "../plan";
 import { gridFiles, gridLines, type File, type Line } from "../takeaway";
 import { TakeAway } from "../ui/TakeAway";
 import { SavePicture } from "../ui/SavePicture";
@@ -26,7 +27,7 @@ export function Controls({ model }: { model: GridModel }) {
       <WritesToggle />
       <PaintControls model={model} />
       <SavePicture model={model} caption={() => captionOf(model)} />
-      <TakeAway lines={() => linesOf(model)} files={() => filesOf(model)} />
+      <TakeAway lines={() => linesOf(model)} files={() => filesOf(model)} plan={async (signal) => plannedRead(model, signal)} />
     </>
   );
 }
@@ -62,6 +63,11 @@ function Scale({ model }: { model: GridModel }) {
 function linesOf(model: GridModel): Line[] {
   const query = model.query();
   return query ? gridLines(query) : [];
+}
+
+async function plannedRead(model: GridModel, signal: AbortSignal): Promise<string | undefined> {
+  const [query, array] = [model.query(), model.loaded.peek()?.levels[0]?.array];
+  return query && array && planOf(array, { ranges: query.ranges.map((span, i) => ({ ...span, name: array.dims[i]?.name ?? "" })), attribute: query.attribute }, signal);
 }
 
 function filesOf(model: GridModel): File[] {

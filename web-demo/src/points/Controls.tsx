@@ -1,6 +1,7 @@
 // The controls of points: their colours, and which are shown.
 import { Select } from "../ui/Select";
 import { COLORMAPS } from "../colors";
+import { planOf } from "../plan";
 import { FilterBox } from "../ui/FilterBox";
 import { pointsLines } from "../takeaway";
 import { TakeAway } from "../ui/TakeAway";
@@ -20,7 +21,7 @@ export function Controls({ model }: { model: PointsModel }) {
       <WritesToggle />
       <EditPoints key={model.opened.place} model={model} />
       <SavePicture model={model} caption={() => captionOf(model)} />
-      <TakeAway lines={() => pointsLines(model.query())} />
+      <TakeAway lines={() => pointsLines(model.query())} plan={async (signal) => planOf(model.array, model.query(), signal)} />
     </>
   );
 }
