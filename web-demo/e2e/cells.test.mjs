@@ -125,9 +125,19 @@ stored("a second finger does not end a stroke, and Enter writes to the coordinat
   await page.keyboard.type("2");
   await page.keyboard.press("Enter");
   await settled(page);
-  const [before, painted, set] = await read(page, "fields");
+  // Fills by keyboard, too.
+  await page.fill("#cell-value", "6");
+  await page.fill("[aria-label='Coordinate along y']", "8");
+  await page.fill("[aria-label='Coordinate along x']", "5");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await settled(page);
+  const [before, painted, set, filled] = await read(page, "fields");
   assert.deepEqual(painted, before.map((value, i) => (i === 85 || i === 86 ? 7 : value)));
   assert.deepEqual(set, painted.map((value, i) => (i === 42 ? 8 : value)));
+  assert.deepEqual(filled, set.map((value) => (value === 7 ? 6 : value)));
   assert.deepEqual(await errors(), []);
 });
 

@@ -47,13 +47,17 @@ function CellForm({ model }: { model: GridModel }) {
     const [atColumn, atRow] = model.edited.peek() ?? [0, 0];
     if (position !== undefined) model.edited.value = axis === x ? [position, atRow] : [atColumn, position];
   };
+  // The Enter key may have changed the coordinates just before.
+  const cell = () => (Object.keys(model.wrongCoordinates.peek()).length > 0 ? undefined : model.edited.peek() ?? [0, 0] as const);
   const write = (event: Event) => {
     event.preventDefault();
-    if (Object.keys(model.wrongCoordinates.peek()).length > 0) return;
-    const cell = new Stroke(x.length, y?.length ?? 1);
-    // The Enter key may have changed the coordinates just before.
-    cell.add(...(model.edited.peek() ?? [0, 0]));
-    void model.paint(cell);
+    const at = cell();
+    const stroke = new Stroke(x.length, y?.length ?? 1);
+    if (at && stroke.add(...at)) void model.paint(stroke);
+  };
+  const fill = () => {
+    const at = cell();
+    if (at) void model.paint(at);
   };
   return (
     <form class="row wrap" onSubmit={write}>
@@ -62,6 +66,7 @@ function CellForm({ model }: { model: GridModel }) {
       ))}
       <label>Value <input id="cell-value" type="text" inputMode="decimal" value={model.brush.value.value} onInput={(event) => { model.brush.value = { ...model.brush.value, value: event.currentTarget.value }; }} /></label>
       <button type="submit" class="plain">Write</button>
+      <button type="button" class="plain" title="Write the value also into the connected cells in view that are equal to this one" onClick={fill}>Fill from here</button>
       {(y ? [y, x] : [x]).flatMap((axis) => (wrong[axis.axis.dimension] === undefined ? [] : [<p key={axis.axis.dimension} role="alert">{`${axis.axis.dimension}: '${wrong[axis.axis.dimension]}' is not a coordinate. Enter an integer from ${axis.coordinate(0)} to ${lastOf(axis, axis.length - 1)}.`}</p>]))}
     </form>
   );
