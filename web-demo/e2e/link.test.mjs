@@ -153,3 +153,26 @@ test("a link has the hidden categories of an experiment", async () => {
   assert.equal((await parts(page)).hide, "1");
   assert.ok(!Buffer.from((await picture(page)).data).equals(Buffer.from(before.data)));
 });
+
+stored("the link to a member of a copy is followed, also by Back", async () => {
+  const { page, errors } = await visit("#url=data/hubble/hubble");
+  await page.click("#edit button");
+  await page.waitForFunction(() => location.hash.includes("opfs%3Ahubble"));
+  await settled(page);
+  await page.click("#tree summary");
+  const [, member] = await page.locator("#tree .member").allTextContents();
+  await page.click(["#tree .member", member]);
+  await page.waitForFunction((member) => document.querySelector("#url").value === `opfs:hubble/${member}`, member);
+  await settled(page);
+  await page.reload();
+  await settled(page);
+  assert.ok(await page.locator("#message").isHidden(), await page.textContent("#message"));
+  assert.equal(await page.locator("#picture").count(), 1);
+  await page.goBack();
+  await page.waitForFunction(() => document.querySelector("#url").value === "opfs:hubble");
+  await page.goForward();
+  await page.waitForFunction((member) => document.querySelector("#url").value === `opfs:hubble/${member}`, member);
+  await settled(page);
+  assert.ok(await page.locator("#message").isHidden());
+  assert.deepEqual(await errors(), []);
+});

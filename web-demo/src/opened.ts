@@ -58,6 +58,12 @@ export function placeAt(place: Place, path: string): Place {
   return { ...place, url, path: parts.join("/") };
 }
 
+/** The place of an address that was entered or linked. That of a copy may go on with the path of a member, as in `opfs:cells/obs`. */
+export function placeOfAddress(address: string): Place {
+  const [url = "", ...path] = isCopy(address) ? address.split("/") : [address];
+  return { url, path: path.filter(Boolean).join("/") };
+}
+
 /** The address to show and to put into links. */
 export function addressOf({ url, path }: Place): string {
   return path ? `${url.replace(/\/$/, "")}/${path}` : url;

@@ -5,7 +5,7 @@ import { compared } from "./compare";
 import type { Kind, Model } from "./kind";
 import { kindOf } from "./kinds";
 import { readLink, timeOf, type Link } from "./link";
-import { arrayOf, openArray, openPlace, type Opened, type Place } from "./opened";
+import { arrayOf, openArray, openPlace, placeOfAddress, type Opened, type Place } from "./opened";
 
 /** The open array or group, and the kind that draws it. */
 export interface Shown { kind: Kind; model: Model }
@@ -136,7 +136,7 @@ export async function follow(link = readLink()): Promise<void> {
   const { url } = link;
   const listed = url === undefined ? catalog.peek()[0] : catalog.peek().find((entry) => entry.url === url);
   if (listed) return showListed(listed, link);
-  if (url !== undefined) return show({ url, path: "" }, link);
+  if (url !== undefined) return show(placeOfAddress(url), link);
 }
 
 /** Shows an entry of the catalog. The link takes precedence over the catalog. */

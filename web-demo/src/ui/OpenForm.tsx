@@ -1,7 +1,7 @@
 // Opens a URL, or a folder of this device.
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { DirectoryStore } from "hyperslab";
-import { addressOf } from "../opened";
+import { addressOf, placeOfAddress } from "../opened";
 import { failure, messageOf, show, shown } from "../session";
 
 export function OpenForm() {
@@ -12,7 +12,7 @@ export function OpenForm() {
   });
   const open = (event: Event) => {
     event.preventDefault();
-    if (url.value.trim()) void show({ url: url.value.trim(), path: "" });
+    if (url.value.trim()) void show(placeOfAddress(url.value.trim()));
   };
   return (
     <form id="address" onSubmit={open}>
