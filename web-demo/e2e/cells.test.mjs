@@ -32,6 +32,9 @@ before(async () => {
   const classed = await create(join(folder, "classed"), { type: "sparse", dims: ["y", "x"].map((name) => ({ name, type: "float64", domain: [0, 10], tile: 5 })), attrs: [{ name: "kind", type: "int8", enumeration: "kinds" }], enumerations: [{ name: "kinds", type: "string_utf8", values: ["owl", "heron"] }] }, { at: 1 });
   await put(classed, null, { y: Float64Array.of(2, 8), x: Float64Array.of(3, 7), kind: Int8Array.of(1, 0) }, { at: 1000 });
   await writeManifest(classed);
+  const often = await create(join(folder, "often"), { type: "sparse", dims: ["y", "x", "time"].map((name) => ({ name, type: "int32", domain: [0, 10], tile: 5 })), attrs: [{ name: "v", type: "int32" }] }, { at: 1 });
+  await put(often, null, { y: Int32Array.of(2, 2, 8), x: Int32Array.of(3, 3, 7), time: Int32Array.of(1, 2, 1), v: Int32Array.of(10, 10, 30) }, { at: 1000 });
+  await writeManifest(often);
 });
 after(() => rmSync(folder, { recursive: true }));
 
@@ -214,6 +217,37 @@ stored("a point whose fields are all drawn keeps its label when it is written", 
   const moments = (await read(page, "classed", ["x", "kind"])).map((rows) => rows.map((row) => row.join(" ")).sort());
   const [heron] = moments[0].filter((row) => row.startsWith("3"));
   assert.deepEqual(moments[1], [...moments[0], heron.replace("3.0", "4.0")].sort());
+  assert.deepEqual(await errors(), []);
+});
+
+stored("the point that is drawn is edited, not another one at its place", async () => {
+  const { page, errors } = await copied("often", "&x=5&y=5&z=60&where=time+%3D%3D+2");
+  const box = await page.locator("#picture").boundingBox();
+  await page.mouse.click(box.x + box.width / 2 - 2 * 60, box.y + box.height / 2 + 3 * 60);
+  await page.waitForSelector(".row-form");
+  assert.equal(await page.inputValue(".row-form [name=time]"), "2");
+  await page.click(["#edit button", "Delete point"]);
+  await settled(page);
+  assert.deepEqual((await read(page, "often", ["time", "v"])).map((rows) => rows.map((row) => row.join(" ")).sort().join()), ["1 10,1 30,2 10", "1 10,1 30"]);
+  assert.deepEqual(await errors(), []);
+});
+
+stored("a fill that fails says so, also while an earlier one is being written", async () => {
+  const { page, errors } = await copied("fields");
+  await page.check("#fill-cells");
+  const [first, second] = [await pixel(page, 8, 2), await pixel(page, 2, 8)];
+  await page.evaluate(async (first, second) => {
+    const value = document.querySelector("#paint-value");
+    for (const [text, [clientX, clientY]] of [["5", first], ["999", second]]) {
+      value.value = text;
+      value.dispatchEvent(new Event("input", { bubbles: true }));
+      document.querySelector("#stroke").dispatchEvent(new PointerEvent("pointerdown", { pointerId: 1, isPrimary: true, button: 0, clientX, clientY, bubbles: true }));
+    }
+  }, first, second);
+  await settled(page);
+  assert.match(await page.textContent("#message"), /999 does not fit/);
+  const moments = await read(page, "fields");
+  assert.deepEqual([moments.length, moments[1][28], moments[1][82]], [2, 5, 1]);
   assert.deepEqual(await errors(), []);
 });
 

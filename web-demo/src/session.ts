@@ -73,7 +73,11 @@ export async function travel(index: number): Promise<void> {
 
 /** Shows the newest moment of a place after a write, unless another place has been opened meanwhile. */
 export async function travelToLast(place: Place): Promise<void> {
-  if (shown.peek()?.model.opened.place === place) await travel(Math.max(0, moments.peek().length - 1));
+  if (shown.peek()?.model.opened.place !== place) return;
+  // The failure of a later change still needs to be read.
+  const before = failure.peek();
+  await travel(Math.max(0, moments.peek().length - 1));
+  failure.value ??= before;
 }
 
 /** Shows one moment after the other, each once the one before it is drawn, until the last or until `playing` is set to false. */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load } from "./load.mjs";
 
-const { Stroke, STROKE_MAX } = await load("grid/paint.ts");
+const { Stroke, STROKE_MAX, strokeMax } = await load("grid/paint.ts");
 
 test("a stroke tells which cells are new, and has each once", () => {
   const stroke = new Stroke(10, 10);
@@ -33,4 +33,16 @@ test("a fill covers connected cells that are alike, and no more than its limit",
   assert.deepEqual([at(0), at(2), at(3), at(4), at(5), at(8)], [[0, 1], [2], [3, 6, 7], [4], [5], [8]]);
   assert.throws(() => connected(1100, 1100, 0, () => true), /More than 1,000,000 connected cells/);
   assert.equal(connected(1000, 1000, 999, () => true).length, FILL_MAX);
+});
+
+test("the box around a stroke is bounded by the bytes of all attributes", () => {
+  const loaded = (attrs, stride) => ({ levels: [{ array: { attrs } }], x: { axis: stride ? { stride } : {} }, y: undefined });
+  const attr = (type, more) => ({ type, cell: 1, nullable: false, ...more });
+  assert.equal(strokeMax(loaded([attr("uint8")])), STROKE_MAX);
+  assert.equal(strokeMax(loaded(Array(20).fill(attr("float64")))), Math.floor(2 ** 27 / 160));
+  assert.equal(strokeMax(loaded([attr("int32"), attr("datetime_ms", { nullable: true }), attr("float64", { cell: 16 })], 3)), Math.floor(2 ** 27 / (3 * (4 + 9 + 128))));
+  assert.equal(strokeMax(loaded([attr("string_utf8", { cell: "var" })])), Math.floor(2 ** 27 / 64));
+  const stroke = new Stroke(100, 100, 6);
+  assert.throws(() => stroke.cover([9.5, 0.5], 1, [0.5, 0.5]), /at most 6 cells/);
+  assert.equal([...stroke.covered()].length, 6);
 });

@@ -1,6 +1,6 @@
 // Runs the work of buttons, one at a time, and shows its progress or why it failed.
 import { signal, type Signal } from "@preact/signals";
-import { changing, messageOf } from "../session";
+import { changing, failure, messageOf } from "../session";
 
 export class Task {
   /** The running work, or why it failed. */
@@ -13,6 +13,7 @@ export class Task {
     this.isRunning.value = true;
     changing.value += 1;
     this.text.value = what;
+    failure.value = undefined;
     try {
       await work();
       this.text.value = undefined;

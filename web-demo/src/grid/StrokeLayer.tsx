@@ -3,7 +3,7 @@ import { useRef } from "preact/hooks";
 import { canEdit } from "../edit/editable";
 import { messageOf } from "../session";
 import type { GridModel } from "./model";
-import { Stroke } from "./paint";
+import { Stroke, strokeMax } from "./paint";
 
 export function StrokeLayer({ model }: { model: GridModel }) {
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -44,7 +44,7 @@ export function StrokeLayer({ model }: { model: GridModel }) {
       return;
     }
     event.currentTarget.setPointerCapture(event.pointerId);
-    stroke.current = { cells: new Stroke(loaded.x.length, loaded.y?.length ?? 1), last: at(event) };
+    stroke.current = { cells: new Stroke(loaded.x.length, loaded.y?.length ?? 1, strokeMax(loaded)), last: at(event) };
     cover(event);
   };
   const go = (event: PointerEvent) => {

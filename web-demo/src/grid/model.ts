@@ -6,7 +6,7 @@ import { Camera, type World } from "../camera";
 import type { Model } from "../kind";
 import { rangeOf, rangeText, type Link } from "../link";
 import { absoluteOf, openArray, placeAt, type Opened } from "../opened";
-import { changing, failure, travelToLast } from "../session";
+import { changing, failure, messageOf, travelToLast } from "../session";
 import type { GridQuery, Span } from "../takeaway";
 import { labelled, type LabelledAxis } from "./axes";
 import { drawable } from "./accepts";
@@ -177,6 +177,7 @@ export class GridModel implements Model {
     const box = this.boxInView(loaded);
     // Another model may be shown before this is done, so the session counts the write.
     changing.value += 1;
+    failure.value = undefined;
     try {
       const openNewest = async () => openArray({ ...this.opened, at: undefined }, loaded.variable.path);
       const at = this.at.peek();
@@ -185,7 +186,8 @@ export class GridModel implements Model {
       await travelToLast(this.opened.place);
       if (problem !== undefined) failure.value = problem;
     } catch (error) {
-      this.failure.value = error instanceof Error ? error.message : String(error);
+      // An earlier write may have replaced this model.
+      failure.value = messageOf(error);
     } finally {
       changing.value -= 1;
     }

@@ -6,6 +6,10 @@ import type { Loaded } from "./model";
 
 /** The most cells in the box around a stroke. */
 export const STROKE_MAX = 4_000_000;
+/** The most bytes that a write reads and writes: the box around a stroke, with all attributes. */
+const BYTES_MAX = 2 ** 27;
+/** The number of values that a cell of variable length is taken to have. */
+const VALUES = 64;
 
 /** Cells of the picture that are to be written, as columns and rows. */
 export class Stroke {
@@ -14,7 +18,8 @@ export class Stroke {
   private origin: readonly [number, number] = [0, 0];
   private box: Box | undefined;
 
-  constructor(private readonly columns: number, private readonly rows: number) {}
+  /** `most`: the most cells in the box around the stroke. */
+  constructor(private readonly columns: number, private readonly rows: number, private readonly most = STROKE_MAX) {}
 
   /**
    * Covers a square of cells around a point of the picture, and those between it and the point before. Returns the cells
@@ -36,7 +41,7 @@ export class Stroke {
     if (!this.box) this.origin = [column, row];
     const box = around(this.box, column, row);
     const count = (box.c1 - box.c0 + 1) * (box.r1 - box.r0 + 1);
-    if (count > STROKE_MAX) throw new Error(`The box around a stroke can have at most ${STROKE_MAX.toLocaleString("en")} cells. What was painted so far is written; paint the rest in other strokes.`);
+    if (count > this.most) throw new Error(`The box around a stroke can have at most ${this.most.toLocaleString("en")} cells. What was painted so far is written; paint the rest in other strokes.`);
     this.box = box;
     const before = this.cells.size;
     return this.cells.add((row - this.origin[1]) * SIDE + column - this.origin[0]).size > before;
@@ -72,6 +77,20 @@ function around(box: Box | undefined, c: number, r: number): Box {
 
 /** More than twice the sides of the largest box. */
 const SIDE = 2 ** 24;
+
+/** The most cells in the box around a stroke, given what the write of a cell takes. */
+export function strokeMax({ levels, x, y }: Pick<Loaded, "levels" | "x" | "y">): number {
+  const bytes = (levels[0]?.array.attrs ?? []).reduce((sum, { type, cell, nullable }) => sum + widthOf(type) * (cell === "var" ? VALUES : cell) + Number(nullable), 0);
+  // The samples of a pixel may follow each other.
+  const samples = (x.axis.stride ?? 1) * (y?.axis.stride ?? 1);
+  return Math.max(1, Math.min(STROKE_MAX, Math.floor(BYTES_MAX / Math.max(1, bytes * samples))));
+}
+
+/** The bytes of a value. */
+function widthOf(type: string): number {
+  if (/^(date)?time_/.test(type)) return 8;
+  return Number(/^(?:u?int|float)(\d+)$/.exec(type)?.[1] ?? 8) / 8;
+}
 
 /** The running writes. They run one after the other, because each must see the cells that earlier ones wrote. */
 let queue: Promise<unknown> = Promise.resolve();
@@ -119,8 +138,11 @@ export async function filled(array: TileArray, loaded: Loaded, box: Box, [column
   const indexOf = (cell: number) => place(box.c0 + (cell % width), box.r0 + Math.floor(cell / width));
   const start = (row - box.r0) * width + column - box.c0;
   const first = indexOf(start);
+  const most = strokeMax(loaded);
   const stroke = new Stroke(loaded.x.length, loaded.y?.length ?? 1);
   for (const cell of connected(width, height, start, (next) => areAlike(chunk.data as ArrayLike<number | bigint>, chunk.validity, indexOf(next), first))) stroke.add(box.c0 + (cell % width), box.r0 + Math.floor(cell / width));
+  const { c0, c1, r0, r1 } = stroke.around ?? box;
+  if ((c1 - c0 + 1) * (r1 - r0 + 1) > most) throw new Error(`The box around the connected cells has more than ${most.toLocaleString("en")} cells, too many to write at once. Zoom in, and fill them part by part.`);
   return stroke;
 }
 

@@ -18,7 +18,7 @@ import type { PointsModel } from "./model";
 
 export function Stage({ model }: { model: PointsModel }) {
   const { chosen, colormap, range, where, array, camera, count, inView, aspect } = model;
-  const points = useMemo(() => (inView.value ? layerOf(model, inView.value) : undefined), [model, chosen.value, colormap.value, range.value, where.value, inView.value, aspect.value]);
+  const points = useMemo(() => (inView.value ? layerOf(model, inView.value) : undefined), [model, chosen.value, colormap.value, range.value, where.value, inView.value, aspect.value, canEdit(model.opened)]);
   const behind = useBackdrop(model);
   const layers = useMemo((): Layer[] => [...(behind ? [behind] : []), ...(points ? [points] : [])], [points, behind]);
   const name = chosen.value;
@@ -60,6 +60,7 @@ function layerOf(model: PointsModel, ranges: Ranges): QueryLayer {
     ranges,
     modelMatrix: [1, 0, 0, 0, 0, model.aspect.peek(), 0, 0, 0, 0, 1, 0, 0, 0, 0, 1],
     pointsMax: model.most,
+    columns: model.placeFields,
     ...(model.where.peek() ? { where: model.where.peek() } : {}),
     ...(model.chosen.peek() === "" && model.fields.length === 0 ? {} : { color: model.chosen.peek() }),
     colormap: colorsOf(model.colormap.peek()),

@@ -6,6 +6,7 @@ import { Camera } from "../camera";
 import type { Model } from "../kind";
 import { rangeOf, rangeText, type Link } from "../link";
 import { absoluteOf, arrayOf, type Opened } from "../opened";
+import { canEdit } from "../edit/editable";
 import { failure, messageOf } from "../session";
 import { fieldsOf, type Field } from "../table/field";
 import type { PointsQuery } from "../takeaway";
@@ -142,9 +143,14 @@ export class PointsModel implements Model {
     });
   }
 
+  /** The names of the fields that tell which cell a drawn point is. Needed only to edit it. */
+  get placeFields(): string[] {
+    return canEdit(this.opened) ? this.array.dims.map(({ name }) => name) : [];
+  }
+
   /** The names of the fields that are drawn. Others are not read. */
   get drawnFields(): string[] {
-    return [...new Set([this.x, this.y, ...(this.fields.includes(this.chosen.value) ? [this.chosen.value] : []), ...(this.size === undefined ? [] : [this.size])])];
+    return [...new Set([this.x, this.y, ...(this.fields.includes(this.chosen.value) ? [this.chosen.value] : []), ...(this.size === undefined ? [] : [this.size]), ...this.placeFields])];
   }
 
   /** The most points that are read. */
@@ -177,13 +183,18 @@ export class PointsModel implements Model {
     this.choosing.abort();
     const { signal } = (this.choosing = new AbortController());
     this.chosenPoint.value = undefined;
+    // Without all coordinates, another cell could be edited. They are read once editing is allowed.
+    if (!this.array.dims.every(({ name }) => name in drawn)) {
+      failure.value = "The coordinates of this point are still being read. Click it again in a moment.";
+      return;
+    }
     this.detailing.value += 1;
     try {
       // Drawn points have labels in place of indices, and lack some fields.
       const point = await this.readStored(drawn, [...this.array.dims, ...this.array.attrs].map(({ name }) => name), signal);
       if (signal.aborted) return;
       if (point) this.chosenPoint.value = { isNew: false, point, turn: (this.turn += 1) };
-      else failure.value = "The point was not found. Reload the page, and click it again.";
+      else failure.value = "This point was not found. It may have been changed or deleted since it was drawn. Move the time slider to its end to draw the newest points.";
     } catch (error) {
       if (!signal.aborted) failure.value = messageOf(error);
     } finally {
