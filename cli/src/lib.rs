@@ -12,6 +12,7 @@ mod args;
 mod batches;
 mod build;
 mod cells;
+pub mod changes;
 mod condition;
 mod copy;
 mod dictionaries;

@@ -90,7 +90,10 @@ pub(crate) async fn meta(env: &Env, command: &Meta) -> Result<()> {
 }
 
 /// Entries that remove these keys, if they exist.
-fn removals(all: &BTreeMap<String, MetaValue>, keys: impl IntoIterator<Item = String>) -> impl Iterator<Item = Entry> {
+pub(crate) fn removals(
+    all: &BTreeMap<String, MetaValue>,
+    keys: impl IntoIterator<Item = String>,
+) -> impl Iterator<Item = Entry> {
     keys.into_iter()
         .filter(|key| all.contains_key(key))
         .map(|key| Entry { key, value: None })
@@ -141,7 +144,7 @@ fn entry_json(v: &MetaValue) -> Value {
 }
 
 /// Parses a value: a string, or numbers and dates separated by commas.
-fn parse(text: &str, datatype: Option<&str>) -> Result<MetaValue> {
+pub(crate) fn parse(text: &str, datatype: Option<&str>) -> Result<MetaValue> {
     let Some(name) = datatype else {
         return Ok(MetaValue::text(text));
     };

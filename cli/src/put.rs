@@ -20,7 +20,7 @@ use crate::time_args;
 use crate::write::{Target, all_fields, large, write_table};
 
 /// The memory for the cells of a write, in bytes. Larger files are written in batches.
-const MEMORY_BYTES: u64 = 256 << 20;
+pub(crate) const MEMORY_BYTES: u64 = 256 << 20;
 
 /// Characters of selections, which names of files with coordinates do not need.
 const SELECTING: [char; 4] = [':', ',', '@', '='];

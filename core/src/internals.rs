@@ -59,6 +59,7 @@ pub mod vfs {
 
 /// The grammar of slices and the formats of their files.
 pub mod view {
+    pub use crate::view::file_names::file_names;
     pub use crate::view::node::dir_id;
 
     /// Cells as the bytes of a file.

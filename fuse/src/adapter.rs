@@ -17,9 +17,11 @@ use hyperslab::view::FileType;
 use crate::control;
 use crate::errno::{FsError, errno};
 use crate::filesystem::{Attributes, FileSystem, Listed, NAME_BYTES_MAX};
+use crate::kernel::{appends, milliseconds, open_mode, process, sized};
 use crate::metrics::Kind;
+use crate::unclaimed::Unclaimed;
 use crate::workers::Workers;
-use crate::writing::{NewAttributes, OpenMode};
+use crate::writing::NewAttributes;
 
 /// How long the kernel may cache the attributes of a file. They never change, unlike a folder's.
 const FOREVER: Duration = Duration::from_secs(24 * 3600);
@@ -107,12 +109,16 @@ impl Adapter {
 
 impl Adapter {
     /// Runs a request that must not fail before its work has ended.
-    fn run_to_end(&self, reply: ReplyEmpty, request: impl FnOnce(&FileSystem) -> Result<(), FsError> + Send + 'static) {
+    fn run_to_end(
+        &self,
+        request: impl FnOnce(&FileSystem) -> Result<(), FsError> + Send + 'static,
+        answer: impl FnOnce(Result<(), FsError>) + Send + 'static,
+    ) {
         let (files, shared) = (Arc::clone(&self.0.files), Arc::clone(&self.0));
         let started = Instant::now();
         let answer = move |result: Result<(), FsError>| {
             shared.count(Kind::Write, started, &result);
-            answer(reply, result);
+            answer(result);
         };
         self.0.workers.run_to_end(move || request(&files), answer);
     }
@@ -164,6 +170,15 @@ impl Shared {
             Duration::ZERO
         } else {
             self.files.ttl()
+        }
+    }
+
+    /// The kernel must not cache small files that change arrays.
+    fn created_flags(&self, ino: u64) -> FopenFlags {
+        if self.files.is_put(ino) {
+            FopenFlags::empty()
+        } else {
+            FopenFlags::FOPEN_DIRECT_IO
         }
     }
 
@@ -246,6 +261,15 @@ impl Filesystem for Adapter {
     fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         let started = Instant::now();
         let reads = flags.acc_mode() == fuser::OpenAccMode::O_RDONLY;
+        if !reads && self.0.files.takes_changes(ino.0) {
+            let (files, mode) = (Arc::clone(&self.0.files), open_mode(request, flags));
+            let request = move |_: &FileSystem| Unclaimed::document(files, ino.0, mode);
+            return self.run(Kind::Open, ino, request, |_, opened| match opened {
+                // The kernel keeps the old contents of a file that is replaced, which other files may have later.
+                Ok(opened) => reply.opened(FileHandle(opened.claim()), FopenFlags::FOPEN_DIRECT_IO),
+                Err(refusal) => reply.error(errno(&refusal)),
+            });
+        }
         if self.0.files.is_put(ino.0) {
             let opened = self.0.files.open_put(ino.0, open_mode(request, flags));
             self.0.count(Kind::Open, started, &opened);
@@ -290,9 +314,10 @@ impl Filesystem for Adapter {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        let request = move |files: &FileSystem| match files.read_control(ino.0, handle.0, offset, size) {
-            Some(read) => read,
-            None => files.read(ino.0, offset, size),
+        let request = move |files: &FileSystem| {
+            let control = files.read_control(ino.0, handle.0, offset, size);
+            let read = control.or_else(|| files.read_document(handle.0, offset, size));
+            read.unwrap_or_else(|| files.read(ino.0, offset, size))
         };
         self.run(Kind::Read, ino, request, |shared, read| match read {
             Ok(bytes) => {
@@ -324,19 +349,20 @@ impl Filesystem for Adapter {
             files.close_put(ino.0, handle.0);
             Ok(())
         };
-        self.run_to_end(reply, request);
+        self.run_to_end(request, |done| answer(reply, done));
     }
 
     fn create(&self, request: &Request, parent: INodeNo, name: &OsStr, _: u32, _: u32, _: i32, reply: ReplyCreate) {
         let (name, process) = (name.to_owned(), process(request));
-        let request = move |files: &FileSystem| files.create(parent.0, &name, process);
+        let files = Arc::clone(&self.0.files);
+        let request = move |_: &FileSystem| Unclaimed::created(files, parent.0, &name, process);
         self.run(Kind::Write, parent, request, |shared, created| match created {
-            Ok((file, handle)) => reply.created(
+            Ok((file, opened)) => reply.created(
                 &Duration::ZERO,
                 &shared.stat(file),
                 Generation(0),
-                FileHandle(handle),
-                FopenFlags::empty(),
+                FileHandle(opened.claim()),
+                shared.created_flags(file.ino),
             ),
             Err(refusal) => reply.error(errno(&refusal)),
         });
@@ -346,32 +372,46 @@ impl Filesystem for Adapter {
         &self,
         _: &Request,
         ino: INodeNo,
-        _: FileHandle,
+        handle: FileHandle,
         offset: u64,
         data: &[u8],
         _: WriteFlags,
-        _: OpenFlags,
+        flags: OpenFlags,
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
         let data = data.to_vec();
         let size = u32::try_from(data.len()).unwrap_or(u32::MAX);
-        let request = move |files: &FileSystem| files.write(ino.0, offset, &data);
-        self.run(Kind::Write, ino, request, move |_, written| match written {
+        // The kernel takes the end of the old contents for that of the file.
+        let in_document = (!appends(flags)).then_some(offset);
+        let request = move |files: &FileSystem| {
+            let written = files.write_document(handle.0, in_document, &data);
+            written.unwrap_or_else(|| files.write(ino.0, offset, &data))
+        };
+        let answer = move |written: Result<(), FsError>| match written {
             Ok(()) => reply.written(size),
             Err(refusal) => reply.error(errno(&refusal)),
-        });
+        };
+        // A command may take long.
+        if control::has(ino.0) {
+            self.run_to_end(request, answer);
+        } else {
+            self.run(Kind::Write, ino, request, move |_, written| answer(written));
+        }
     }
 
     fn flush(&self, request: &Request, ino: INodeNo, handle: FileHandle, _: LockOwner, reply: ReplyEmpty) {
         let process = process(request);
         let request = move |files: &FileSystem| files.flush(ino.0, handle.0, process);
-        self.run_to_end(reply, request);
+        self.run_to_end(request, |done| answer(reply, done));
     }
 
-    fn fsync(&self, _: &Request, ino: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        let request = move |files: &FileSystem| files.sync(ino.0);
-        self.run_to_end(reply, request);
+    fn fsync(&self, _: &Request, ino: INodeNo, handle: FileHandle, _: bool, reply: ReplyEmpty) {
+        let request = move |files: &FileSystem| {
+            let synced = files.sync_document(handle.0);
+            synced.unwrap_or_else(|| files.sync(ino.0))
+        };
+        self.run_to_end(request, |done| answer(reply, done));
     }
 
     fn setattr(
@@ -385,7 +425,7 @@ impl Filesystem for Adapter {
         _: Option<TimeOrNow>,
         modified: Option<TimeOrNow>,
         _: Option<SystemTime>,
-        _: Option<FileHandle>,
+        handle: Option<FileHandle>,
         _: Option<SystemTime>,
         _: Option<SystemTime>,
         _: Option<SystemTime>,
@@ -397,7 +437,10 @@ impl Filesystem for Adapter {
             TimeOrNow::Now => milliseconds(SystemTime::now()),
         });
         let new = NewAttributes { size, modified_ms };
-        let request = move |files: &FileSystem| files.set_attributes(ino.0, new);
+        let request = move |files: &FileSystem| {
+            let set = handle.and_then(|handle| files.set_document_size(ino.0, handle.0, size));
+            set.unwrap_or_else(|| files.set_attributes(ino.0, new))
+        };
         self.run(Kind::Write, ino, request, |shared, set| match set {
             Ok(set) => reply.attr(&Duration::ZERO, &shared.stat(set)),
             Err(refusal) => reply.error(errno(&refusal)),
@@ -420,23 +463,30 @@ impl Filesystem for Adapter {
         }
         let (name, new_name) = (name.to_owned(), new_name.to_owned());
         let request = move |files: &FileSystem| files.rename((parent.0, &name), (new_parent.0, &new_name), replace);
-        self.run_to_end(reply, request);
+        self.run_to_end(request, |done| answer(reply, done));
     }
 
     fn unlink(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        answer(reply, self.0.files.unlink(parent.0, name));
+        let name = name.to_owned();
+        let request = move |files: &FileSystem| files.unlink(parent.0, &name);
+        self.run_to_end(request, |done| answer(reply, done));
     }
 
-    fn mkdir(&self, _: &Request, _: INodeNo, _: &OsStr, _: u32, _: u32, reply: ReplyEntry) {
-        reply.error(errno(&FsError::ReadOnly));
+    fn mkdir(&self, _: &Request, parent: INodeNo, name: &OsStr, _: u32, _: u32, reply: ReplyEntry) {
+        let name = name.to_owned();
+        let request = move |files: &FileSystem| files.make_folder(parent.0, &name);
+        self.run(Kind::Write, parent, request, |shared, made| match made {
+            Ok(made) => reply.entry(&Duration::ZERO, &shared.stat(made), Generation(0)),
+            Err(refusal) => reply.error(errno(&refusal)),
+        });
     }
 
     fn mknod(&self, _: &Request, _: INodeNo, _: &OsStr, _: u32, _: u32, _: u32, reply: ReplyEntry) {
         reply.error(errno(&FsError::ReadOnly));
     }
 
-    fn rmdir(&self, _: &Request, _: INodeNo, _: &OsStr, reply: ReplyEmpty) {
-        reply.error(errno(&FsError::ReadOnly));
+    fn rmdir(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        answer(reply, self.0.files.remove_folder(parent.0, name));
     }
 
     fn opendir(&self, _: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
@@ -522,38 +572,5 @@ fn answer(reply: ReplyEmpty, result: Result<(), FsError>) {
     match result {
         Ok(()) => reply.ok(),
         Err(refusal) => reply.error(errno(&refusal)),
-    }
-}
-
-fn open_mode(request: &Request, flags: OpenFlags) -> OpenMode {
-    let truncate = rustix::fs::OFlags::TRUNC.bits();
-    OpenMode {
-        write: flags.acc_mode() != fuser::OpenAccMode::O_RDONLY,
-        truncate: u32::try_from(flags.0).unwrap_or(0) & truncate != 0,
-        process: process(request),
-    }
-}
-
-/// The process of a request. The kernel gives the thread, which may be another one at the close of a file.
-fn process(request: &Request) -> u32 {
-    let thread = request.pid();
-    let status = std::fs::read_to_string(format!("/proc/{thread}/status")).ok();
-    let process = status.and_then(|text| text.lines().find_map(|l| l.strip_prefix("Tgid:")?.trim().parse().ok()));
-    process.unwrap_or(thread)
-}
-
-/// Milliseconds since 1970; 0 before.
-fn milliseconds(time: SystemTime) -> u64 {
-    let since = time.duration_since(SystemTime::UNIX_EPOCH).ok();
-    since.and_then(|t| u64::try_from(t.as_millis()).ok()).unwrap_or(0)
-}
-
-/// Replies with a value, or with its length if the kernel requested that.
-fn sized(reply: ReplyXattr, size: u32, value: &[u8]) {
-    let length = u32::try_from(value.len()).unwrap_or(u32::MAX);
-    match size {
-        0 => reply.size(length),
-        n if n >= length => reply.data(value),
-        _ => reply.error(fuser::Errno::ERANGE),
     }
 }

@@ -4,8 +4,8 @@
 //! opened. `stat` gives them the size 0, as it does for files in `/proc`.
 
 use std::collections::HashMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use hyperslab::Datatype;
@@ -13,8 +13,9 @@ use hyperslab::internals::{calendar, printable};
 use hyperslab::vfs;
 use hyperslab::view::FileType;
 
+use crate::commands;
 use crate::errno::{FsError, Refusal, errno_name};
-use crate::filesystem::{Attributes, FileSystem, Listed, now_ms};
+use crate::filesystem::{Attributes, FileSystem, Listed, lock, now_ms};
 use crate::metrics::Gauges;
 
 /// The name of the folder in the root.
@@ -23,10 +24,11 @@ pub(crate) const NAME: &str = ".hyperslab";
 const FOLDER: u64 = u64::MAX - 64;
 
 /// The files, by number.
-const FILES: [(&str, File); 5] = [
+const FILES: [(&str, File); 6] = [
     ("cache", File::Cache),
     ("errors", File::Errors),
     ("metrics", File::Metrics),
+    ("run", File::Run),
     ("stats.json", File::Stats),
     ("version", File::Version),
 ];
@@ -36,6 +38,7 @@ enum File {
     Cache,
     Errors,
     Metrics,
+    Run,
     Stats,
     Version,
 }
@@ -45,6 +48,8 @@ enum File {
 pub(crate) struct Control {
     open: Mutex<HashMap<u64, Bytes>>,
     next_handle: AtomicU64,
+    /// The last command and its result.
+    ran: Mutex<String>,
 }
 
 /// Whether an inode belongs to the control folder.
@@ -52,16 +57,33 @@ pub(crate) fn has(ino: u64) -> bool {
     ino >= FOLDER
 }
 
-/// Whether a file takes commands: the cache of a writable mount.
+/// Whether a file takes commands in a writable mount.
 pub(crate) fn takes_commands(ino: u64, files: &FileSystem) -> bool {
-    files.is_writable() && has(ino) && matches!(file(ino), Ok(File::Cache))
+    files.is_writable() && has(ino) && matches!(file(ino), Ok(File::Cache | File::Run))
 }
 
-/// Carries out the command that was written into a file. `drop` empties the cache.
+/// Carries out the command that was written into a file.
 pub(crate) fn command(ino: u64, words: &[u8], files: &FileSystem) -> Result<(), FsError> {
-    if !takes_commands(ino, files) {
-        return Err(FsError::ReadOnly);
+    match file(ino) {
+        _ if !takes_commands(ino, files) => Err(FsError::ReadOnly),
+        Ok(File::Run) => run(&String::from_utf8_lossy(words), files),
+        _ => drop_cache(words, files),
     }
+}
+
+/// Runs a command, and keeps its result for readers of the file.
+fn run(text: &str, files: &FileSystem) -> Result<(), FsError> {
+    let done = commands::run(text, files);
+    let result = done.as_ref().map_or_else(ToString::to_string, String::clone);
+    let shown = format!("{}\n{}\n", printable(text.trim(), &[]), result.trim_end());
+    *lock(&files.control.ran) = shown;
+    let path = format!("{NAME}/run");
+    done.map(drop)
+        .map_err(|refusal| files.complain_at(&path, true, refusal))
+}
+
+/// `drop` empties the cache.
+fn drop_cache(words: &[u8], files: &FileSystem) -> Result<(), FsError> {
     if words.trim_ascii() != b"drop" {
         return Err(Refusal::invalid("unknown command; write 'drop' to empty the cache").into());
     }
@@ -139,25 +161,20 @@ impl Control {
     pub(crate) fn open(&self, ino: u64, files: &FileSystem) -> Result<u64, FsError> {
         let contents = contents(file(ino)?, files);
         let handle = self.next_handle.fetch_add(1, Ordering::Relaxed);
-        self.lock().insert(handle, contents.into());
+        lock(&self.open).insert(handle, contents.into());
         Ok(handle)
     }
 
     /// Reads a part of an open file.
     pub(crate) fn read(&self, handle: u64, offset: u64, size: u32) -> Result<Bytes, FsError> {
-        let contents = self.lock().get(&handle).cloned().ok_or(FsError::Stale)?;
+        let contents = lock(&self.open).get(&handle).cloned().ok_or(FsError::Stale)?;
         let at = |v: u64| usize::try_from(v).map_or(contents.len(), |v| v.min(contents.len()));
         Ok(contents.slice(at(offset)..at(offset.saturating_add(u64::from(size)))))
     }
 
     /// Closes an open file.
     pub(crate) fn close(&self, handle: u64) {
-        self.lock().remove(&handle);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Bytes>> {
-        // Code under the lock does not panic, so the data is consistent.
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.open).remove(&handle);
     }
 }
 
@@ -165,10 +182,17 @@ fn contents(file: File, files: &FileSystem) -> String {
     match file {
         File::Cache => cache(files),
         File::Errors => errors(files),
+        File::Run => format!("{}{}", commands::HELP, last_command(files)),
         File::Metrics => files.metrics().prometheus(gauges(files)),
         File::Stats => format!("{:#}\n", files.metrics().json(gauges(files))),
         File::Version => format!("fuse-mount {}\n", env!("CARGO_PKG_VERSION")),
     }
+}
+
+/// The last command with its result, after an empty line.
+fn last_command(files: &FileSystem) -> String {
+    let ran = lock(&files.control.ran).clone();
+    if ran.is_empty() { ran } else { format!("\n{ran}") }
 }
 
 fn gauges(files: &FileSystem) -> Gauges {

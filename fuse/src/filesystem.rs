@@ -11,19 +11,18 @@ use hyperslab::blocking::block_on;
 use hyperslab::internals::view::dir_id;
 use hyperslab::view::{DirEntry, FileType, Node, NodeKind, Source, View};
 
+use crate::changing::Changing;
 use crate::control::{self, Control};
-use crate::errno::{FsError, errno, errno_name};
+use crate::errno::FsError;
 use crate::metrics::Metrics;
 use crate::open_files::OpenFiles;
 use crate::put::Put;
-use crate::reasons::{Reason, Reasons};
+use crate::reasons::Reasons;
 
 /// The inode of the root folder.
 pub const ROOT: u64 = 1;
 /// The longest component of a path, in bytes. Older kernels do not pass on longer ones.
 pub const NAME_BYTES_MAX: usize = 1024;
-/// The prefix of extended attributes.
-const XATTR: &str = "user.hyperslab.";
 
 /// A view with inodes.
 #[derive(Debug)]
@@ -31,17 +30,19 @@ pub struct FileSystem {
     pub(crate) view: View,
     /// The folders for new cells, if the mount is writable.
     pub(crate) put: Option<Put>,
+    /// Other changes, if the mount is writable.
+    pub(crate) changing: Option<Changing>,
     /// How long a lookup may return an outdated result.
     ttl: Duration,
     looked: Mutex<Instant>,
-    inodes: Mutex<HashMap<u64, Inode>>,
+    pub(crate) inodes: Mutex<HashMap<u64, Inode>>,
     open: OpenFiles,
     pub(crate) reasons: Reasons,
     metrics: Metrics,
-    control: Control,
+    pub(crate) control: Control,
     /// The cache of the view.
     cache: Arc<Cache>,
-    tell: fn(&str, &FsError),
+    pub(crate) tell: fn(&str, &FsError),
 }
 
 #[derive(Debug, Clone)]
@@ -49,7 +50,7 @@ pub(crate) struct Inode {
     pub(crate) path: String,
     pub(crate) node: Arc<Node>,
     /// The number of lookups of the inode that the kernel has not forgotten.
-    known: u64,
+    pub(crate) known: u64,
 }
 
 /// The results of `stat`.
@@ -99,6 +100,7 @@ impl FileSystem {
         Ok(Self {
             view,
             put: None,
+            changing: None,
             ttl,
             looked: Mutex::new(Instant::now()),
             inodes: Mutex::new(HashMap::from([(ROOT, root)])),
@@ -155,6 +157,9 @@ impl FileSystem {
         if let Some(found) = self.look_up_put(parent, name) {
             return found;
         }
+        if let Some(found) = self.look_up_new(parent, name) {
+            return found;
+        }
         let path = self.child(parent, name)?;
         self.refresh();
         let mut found = block_on(self.view.lookup(&path));
@@ -178,7 +183,7 @@ impl FileSystem {
             inode.node = node;
         }
         inode.known += 1;
-        Ok(attributes(ino, &inode.node))
+        Ok(self.shown(ino, inode))
     }
 
     /// The attributes of a file or folder.
@@ -192,15 +197,18 @@ impl FileSystem {
         if let Some(put) = self.put_with(ino) {
             return put.attributes(ino);
         }
-        let inode = self.inode(ino)?;
+        if let Some(changing) = self.attributes_of_changing(ino) {
+            return Ok(changing);
+        }
+        let mut inode = self.inode(ino)?;
         if inode.node.kind.is_dir() {
             // New writes change the folder. The bytes of a file's inode never change.
             self.refresh();
             if let Ok(Some(now)) = block_on(self.view.lookup(&inode.path)) {
-                return Ok(attributes(ino, &now));
+                inode.node = Arc::new(now);
             }
         }
-        Ok(attributes(ino, &inode.node))
+        Ok(self.shown(ino, &inode))
     }
 
     /// Reads a byte range of a file. The result is shorter only at the end of the file.
@@ -304,7 +312,10 @@ impl FileSystem {
 
     /// Whether any file is open.
     pub fn has_open_files(&self) -> bool {
-        !self.open.is_empty() || self.put.as_ref().is_some_and(Put::has_open_files)
+        let changes = self.changing.as_ref();
+        !self.open.is_empty()
+            || self.put.as_ref().is_some_and(Put::has_open_files)
+            || changes.is_some_and(|c| c.documents.has_open_files())
     }
 
     /// Lists a folder in order.
@@ -318,13 +329,17 @@ impl FileSystem {
         if let Some(put) = self.put_with(ino) {
             return Ok(put.list(&*put.folder_at(ino).ok_or(FsError::NoFolder)?));
         }
+        if let Some(path) = self.new_folder(ino) {
+            return Ok(self.listed_new(&path, &[]));
+        }
         let inode = self.inode(ino)?;
         if !inode.node.kind.is_dir() {
             return Err(FsError::NoFolder);
         }
         self.refresh();
         let entries = block_on(self.view.list(&inode.path)).map_err(|e| self.complain(ino, e.into()))?;
-        let listed = entries.into_iter().map(|e| self.listed(&inode.path, e));
+        let mut listed: Vec<Listed> = entries.into_iter().map(|e| self.listed(&inode.path, e)).collect();
+        listed.extend(self.listed_new(&inode.path, &listed));
         Ok(self.listed_put(&inode.path).into_iter().chain(listed).collect())
     }
 
@@ -332,6 +347,9 @@ impl FileSystem {
     pub fn forget(&self, ino: u64, times: u64) {
         if let Some(put) = self.put_with(ino) {
             return put.forget(ino, times);
+        }
+        if self.forget_changing(ino, times) {
+            return;
         }
         let mut inodes = lock(&self.inodes);
         let Some(inode) = inodes.get_mut(&ino).filter(|_| ino != ROOT) else {
@@ -341,64 +359,6 @@ impl FileSystem {
         if inode.known == 0 {
             inodes.remove(&ino);
         }
-    }
-
-    /// The value of an extended attribute.
-    ///
-    /// # Errors
-    /// [`FsError::NoAttribute`]; [`FsError::Stale`].
-    pub fn xattr(&self, ino: u64, name: &OsStr) -> Result<String, FsError> {
-        let found = self.xattrs(ino)?.into_iter().find(|(n, _)| name == OsStr::new(n));
-        found.map(|(_, value)| value).ok_or(FsError::NoAttribute)
-    }
-
-    /// All extended attributes: facts about a slice, and the last failure of a file, or of a folder and the names in it.
-    ///
-    /// # Errors
-    /// [`FsError::Stale`].
-    pub fn xattrs(&self, ino: u64) -> Result<Vec<(String, String)>, FsError> {
-        if control::has(ino) {
-            return Ok(Vec::new());
-        }
-        let (path, facts) = match self.put_with(ino) {
-            Some(put) => (put.path(ino), put.facts(&self.view, ino)),
-            None => {
-                let inode = self.inode(ino)?;
-                (inode.path, inode.node.facts.clone())
-            }
-        };
-        let facts = facts.into_iter().map(|(name, value)| (format!("{XATTR}{name}"), value));
-        let reason = self.reasons.of(&path);
-        Ok(facts
-            .chain(reason.map(|text| (format!("{XATTR}error"), text)))
-            .collect())
-    }
-
-    /// Records a failure for the extended attributes of the file or folder and of its parent, and reports it if existing
-    /// data cannot be read.
-    pub fn complain(&self, ino: u64, refusal: FsError) -> FsError {
-        self.complain_of(ino, None, refusal)
-    }
-
-    /// Records a failure as [`FileSystem::complain`] does; with a name, of the lookup of that name in the folder.
-    pub fn complain_of(&self, ino: u64, name: Option<&str>, refusal: FsError) -> FsError {
-        let path = match self.put_with(ino) {
-            Some(put) => put.path(ino),
-            None => self.inode(ino).map(|i| i.path).unwrap_or_default(),
-        };
-        let path = name.map_or_else(|| path.clone(), |name| join(&path, name));
-        let reason = Reason {
-            is_lookup: name.is_some(),
-            number: errno(&refusal).code(),
-            why: refusal.to_string(),
-            time_ms: now_ms(),
-        };
-        log::debug!("{path:?}: {}: {}", errno_name(reason.number), reason.why);
-        let is_new = self.reasons.record(&path, reason);
-        if is_new && refusal.is_failure() {
-            (self.tell)(&path, &refusal);
-        }
-        refusal
     }
 
     /// The number of inodes that the kernel knows.
@@ -437,7 +397,18 @@ impl FileSystem {
         lock(&self.inodes).get(&ino).cloned().ok_or(FsError::Stale)
     }
 
-    fn refresh(&self) {
+    /// The attributes of an inode. In a writable mount, folders and metadata may take files.
+    fn shown(&self, ino: u64, inode: &Inode) -> Attributes {
+        let attributes = attributes(ino, &inode.node);
+        let writable = match attributes.file_type {
+            FileType::Dir => self.is_writable(),
+            FileType::File => self.is_document(&inode.path),
+            FileType::Link => false,
+        };
+        Attributes { writable, ..attributes }
+    }
+
+    pub(crate) fn refresh(&self) {
         let mut looked = lock(&self.looked);
         if looked.elapsed() >= self.ttl {
             *looked = Instant::now();

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use hyperslab::blocking::block_on;
 use hyperslab::view::FileType;
 
+use crate::changing::Changing;
 use crate::control;
 use crate::errno::FsError;
 use crate::filesystem::{Attributes, FileSystem, Listed, NAME_BYTES_MAX};
@@ -37,6 +38,7 @@ impl FileSystem {
     pub fn writable(mut self, writing: &Writing) -> Self {
         let area = StagingArea::new(&writing.staging_folder, writing.staging_bytes_max);
         self.put = Some(Put::new(area));
+        self.changing = Some(Changing::default());
         self
     }
 
@@ -58,6 +60,13 @@ impl FileSystem {
     pub fn create(&self, parent: u64, name: &OsStr, process: u32) -> Result<(Attributes, u64), FsError> {
         if name.len() > NAME_BYTES_MAX {
             return Err(FsError::NameTooLong);
+        }
+        if self.put_with(parent).is_none()
+            && let Some(created) = name
+                .to_str()
+                .and_then(|name| self.create_document(parent, name, process))
+        {
+            return created;
         }
         let (put, name) = self.writable_place(parent, name)?;
         let folder = put.folder_at(parent).ok_or(FsError::NoFolder)?;
@@ -99,6 +108,9 @@ impl FileSystem {
     /// # Errors
     /// [`FsError::ReadOnly`] outside of `put/`; [`FsError::Refused`] with the reason.
     pub fn set_attributes(&self, ino: u64, new: NewAttributes) -> Result<Attributes, FsError> {
+        if new.size.is_none() && self.ignores_attributes(ino) {
+            return self.attributes(ino);
+        }
         let put = self.put_with(ino).ok_or(FsError::ReadOnly)?;
         let set = put.set(ino, new.size, new.modified_ms);
         set.map_err(|e| self.complain_put(ino, e))
@@ -109,6 +121,10 @@ impl FileSystem {
     /// # Errors
     /// [`FsError::Refused`] if the cells cannot be written.
     pub fn flush(&self, ino: u64, handle: u64, process: u32) -> Result<(), FsError> {
+        if let Some(documents) = self.documents_with(handle) {
+            let written = documents.take(handle, process);
+            return written.map_or(Ok(()), |(purpose, bytes)| self.apply(&purpose, bytes));
+        }
         // Other files have nothing to write.
         let Some(put) = self.put_with(ino) else { return Ok(()) };
         let flushed = put.flush(&self.view, ino, handle, process);
@@ -127,12 +143,27 @@ impl FileSystem {
 
     /// Closes a handle. A file that is not complete after the last close is dropped, and the reason is recorded.
     pub fn close_put(&self, ino: u64, handle: u64) {
+        if let Some(documents) = self.documents_with(handle) {
+            if let Some((purpose, bytes)) = documents.close(handle) {
+                // The failure is recorded. Nobody waits for the result.
+                let _ = self.apply(&purpose, bytes);
+            }
+            return;
+        }
         let Some(put) = self.put_with(ino) else { return };
         let place = put.place_of(ino);
         if let Err(refusal) = put.close(&self.view, handle)
             && let Some((folder, name)) = place
         {
             self.complain_of(folder.ino, Some(&name), refusal);
+        }
+    }
+
+    /// Closes a handle that no program has. The file has no effect.
+    pub(crate) fn abandon(&self, ino: u64, handle: u64) {
+        match self.documents_with(handle) {
+            Some(documents) => drop(documents.close(handle)),
+            None => self.close_put(ino, handle),
         }
     }
 
@@ -156,6 +187,11 @@ impl FileSystem {
     /// # Errors
     /// [`FsError::ReadOnly`] outside of `put/`; [`FsError::Absent`].
     pub fn unlink(&self, parent: u64, name: &OsStr) -> Result<(), FsError> {
+        if self.put_with(parent).is_none()
+            && let Some(removed) = name.to_str().and_then(|name| self.remove_document(parent, name))
+        {
+            return removed;
+        }
         let (put, name) = self.writable_place(parent, name)?;
         let folder = put.folder_at(parent).ok_or(FsError::NoFolder)?;
         let removed = put.unlink(&folder, name);

@@ -58,7 +58,7 @@ fn the_control_folder_is_not_listed_and_its_open_files_stay_as_they_are() {
     assert!(!names("").contains(&".hyperslab".to_owned()));
     assert_eq!(
         names(".hyperslab"),
-        ["cache", "errors", "metrics", "stats.json", "version"]
+        ["cache", "errors", "metrics", "run", "stats.json", "version"]
     );
     fs::metadata(mounted.path(".hyperslab/absent")).unwrap_err();
     fs::metadata(mounted.path("slices/.hyperslab")).unwrap_err();

@@ -68,7 +68,12 @@ fn fio_verifies_blocks_in_slices() {
 fn a_file_of_put_has_the_bytes_of_a_model() {
     let (folder, source) = writable_arrays();
     let mounted = Mounted::new(&source, &folder.path().join("mnt"), &["--writable"]);
-    succeed(script("exercise.py").arg("change").arg(&mounted.place).args(["1", "2500"]));
+    succeed(
+        script("exercise.py")
+            .arg("change")
+            .arg(&mounted.place)
+            .args(["1", "2500"]),
+    );
 }
 
 #[test]

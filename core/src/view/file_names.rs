@@ -27,7 +27,7 @@ pub(super) fn shortened(name: String) -> String {
 }
 
 /// Escapes the names in a folder. If an escaped name equals another name, underscores are appended to it.
-pub(super) fn file_names(names: &[&str]) -> Vec<String> {
+pub fn file_names(names: &[&str]) -> Vec<String> {
     let mut taken: Vec<String> = Vec::new();
     let shown = names.iter().map(|&name| {
         let mut shown = file_name(name);

@@ -23,7 +23,7 @@ mod chunk;
 mod contents;
 mod documents;
 pub(crate) mod encode;
-mod file_names;
+pub(crate) mod file_names;
 mod fill;
 mod fixed_layout;
 mod folder;

@@ -205,6 +205,18 @@ impl View {
         })
     }
 
+    /// The path in the store of the folder or group at `path`, as the view shows it; `None` for all other paths, such as
+    /// arrays.
+    ///
+    /// # Errors
+    /// Errors of listing the folder or opening the group.
+    pub async fn folder_in_store(&self, path: &str) -> Result<Option<String>> {
+        Ok(match self.walk(path, LastLink::Kept).await? {
+            Some(Found::Folder(folder)) => Some(folder.path.clone()),
+            _ => None,
+        })
+    }
+
     /// Lists the folder at `path` in order, or the folder that a link at `path` leads to.
     ///
     /// # Errors
