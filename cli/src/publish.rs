@@ -21,11 +21,13 @@ const README: &str = include_str!("publish/README.txt");
 /// The folder of the data, next to the page.
 const DATA: &str = "data";
 
-/// Files and bytes of the data.
-#[derive(Debug, Default, Clone, Copy)]
+/// The data of the site.
+#[derive(Debug, Default)]
 struct Copied {
     files: u64,
     bytes: u64,
+    /// The arrays next to the published one that its metadata names, which become public with it.
+    neighbours: Vec<String>,
 }
 
 /// Runs the command.
@@ -68,15 +70,24 @@ pub(crate) async fn publish(env: &Env, args: &Publish) -> Result<()> {
 }
 
 /// Prints what was written.
-fn report(args: &Publish, Copied { files, bytes }: Copied) -> Result<()> {
+fn report(args: &Publish, copied: Copied) -> Result<()> {
+    let Copied {
+        files,
+        bytes,
+        neighbours,
+    } = copied;
     let site = args.site.display();
     if args.json {
-        let json = json!({"source": redact(&args.source), "site": site.to_string(), "files": files, "bytes": bytes});
+        let json = json!({"source": redact(&args.source), "site": site.to_string(), "files": files, "bytes": bytes, "neighbours": neighbours});
         return show::line(format_args!("{json:#}"));
     }
     let data = match args.link {
         true => format!("the data stays at {}", redact(&args.source)),
         false => format!("data: {}, {}", show::count(files, "file"), sizes::show(bytes)),
+    };
+    let data = match neighbours.is_empty() {
+        true => data,
+        false => format!("{data}, with what its metadata names: {}", neighbours.join(", ")),
     };
     show::line(format_args!("{site}: {data}; {site}/README.txt says how to serve it"))
 }
@@ -136,14 +147,11 @@ async fn data(env: &Env, from: &Place, site: &Place) -> Result<(String, Copied)>
     let dataset = conventions::of(&from.context, &from.path, &env.options(Window::ALL)).await?;
     let name = viewer::name_of(from);
     let mut all = viewer::neighbours(from, &dataset).await;
-    for (name, _) in &all {
-        show::note(format_args!(
-            "{DATA}/{name} is published too, because the metadata of {} names it",
-            redact(&from.url)
-        ));
-    }
+    let mut copied = Copied {
+        neighbours: all.iter().map(|(name, _)| name.clone()).collect(),
+        ..Copied::default()
+    };
     all.push((name.clone(), from.clone()));
-    let mut copied = Copied::default();
     for (name, place) in &all {
         let target = site.join(DATA).join(name);
         let mut files = vfs::walk(&*place.context.vfs, &place.path, |path| {

@@ -25,7 +25,7 @@ fn a_site_has_the_viewer_the_data_and_how_to_serve_it() {
     shell.ok("import in.npy data/other");
     let told = shell.ok(&publish("'data/a b'"));
     assert!(
-        told.starts_with("site: data: ") && told.contains("site/README.txt"),
+        told.starts_with("site: data: ") && told.contains("names: a b.2; site/README.txt"),
         "{told}"
     );
     let all = [

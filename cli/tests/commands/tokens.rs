@@ -50,7 +50,7 @@ fn snapshots_are_of_one_array() {
     let zarr = "export all all.zarr --snapshot quakes.snapshot";
     check(&shell, zarr, 2, &["--snapshot", "name an array of the group"]);
     let info = "info all --snapshot quakes.snapshot";
-    check(&shell, info, 1, &["of another array, quakes"]);
+    check(&shell, info, 1, &["belongs to another array, quakes"]);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn foreign_and_damaged_snapshots_are_refused() {
         String::from_utf8(output.stderr).unwrap()
     };
     let foreign = error("export other - --format csv --snapshot quakes.snapshot");
-    assert!(foreign.contains("of another array, quakes"), "{foreign}");
+    assert!(foreign.contains("belongs to another array, quakes"), "{foreign}");
     token.pop();
     shell.file("cut.snapshot", &token);
     let damaged = error("info quakes --snapshot cut.snapshot");
