@@ -123,7 +123,12 @@ impl FileSystem {
     ) -> Option<Result<(Attributes, u64), FsError>> {
         let changing = self.changing.as_ref()?;
         let purpose = match changing.folders.path(parent) {
-            Some(folder) if name == SCHEMA => Ok(Purpose::Schema { folder }),
+            Some(folder) if name == SCHEMA && changing.folders.list(&folder).is_empty() => {
+                Ok(Purpose::Schema { folder })
+            }
+            Some(_) if name == SCHEMA => {
+                Err("an array cannot have folders; remove those in this folder first".to_owned())
+            }
             Some(_) => Err(format!("a new folder takes {SCHEMA}, which makes it an array")),
             None => match self.metadata_of(parent, name)? {
                 _ if is_temporary(name) => {
@@ -165,11 +170,29 @@ impl FileSystem {
         let old = if mode.truncate {
             Vec::new()
         } else {
-            block_on(self.view.read(&inode.node, 0..u64::MAX))?.to_vec()
+            let shown = block_on(self.view.read(&inode.node, 0..u64::MAX))?.to_vec();
+            let whole = self.is_shown_whole(&purpose, &shown);
+            whole.map_err(|e| self.complain(ino, e))?;
+            shown
         };
         let document = Document::new(purpose, old, mode.truncate, mode.process);
         let opened = changing.documents.open(document);
         opened.map_err(|e| self.complain(ino, e))
+    }
+
+    /// Refuses text whose file does not have its bytes, because a change of the file would change the rest of it.
+    fn is_shown_whole(&self, purpose: &Purpose, shown: &[u8]) -> Result<(), FsError> {
+        let Purpose::Metadata { array, name } = purpose else {
+            return Ok(());
+        };
+        let all = block_on(self.array_to_change(array)?.metadata())?;
+        let key = key_of(name, &all.keys().map(String::as_str).collect::<Vec<_>>())?;
+        match all.get(&key) {
+            Some(value) if value.datatype.is_string() && value.data != shown => {
+                Err(Refusal::invalid("the value is not UTF-8; replace the whole file").into())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Carries out what a file says.
@@ -218,7 +241,10 @@ impl FileSystem {
         // The store has the folder and those around it now. They keep their inodes.
         let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
         for folder in ends.filter_map(|end| path.get(..end)) {
-            self.show_stored(changing, folder)?;
+            if let Err(refusal) = self.show_stored(changing, folder) {
+                // The array exists. The next lookup shows it.
+                log::warn!("cannot show the new array {folder:?} yet: {refusal}");
+            }
         }
         Ok(())
     }

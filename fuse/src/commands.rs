@@ -16,7 +16,7 @@ consolidate --mode MODE PATH   merge other files: fragment-meta, commits or arra
 vacuum PATH                    remove fragments that were merged
 vacuum --mode MODE PATH        remove other files that were merged
 
-PATH is the path of the array in the mount.
+PATH is the path of the array in the mount. The write cannot be interrupted, so use the program hyperslab for large arrays.
 ";
 
 /// The kinds of files, by the names that `hyperslab consolidate --mode` has for them.

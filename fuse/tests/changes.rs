@@ -114,7 +114,23 @@ fn metadata_files_can_be_written_and_removed() {
     }
     assert_eq!(setup.names("grid/metadata"), ["copy"]);
     assert_eq!(setup.metadata("grid", "units"), None);
+    let entry = Entry {
+        key: "latin".into(),
+        value: Some(MetaValue::bytes(Datatype::StringUtf8, b"caf\xe9")),
+    };
+    let options = WriteOptions {
+        timestamp_ms: 1000,
+        seed: [1; 32],
+        sync: true,
+    };
+    block_on(setup.array("grid").write_metadata(&[entry], &options)).unwrap();
     setup.write("grid/metadata/a%2Fb", "slash").unwrap();
+    let append = fs::OpenOptions::new()
+        .append(true)
+        .open(setup.mounted.path("grid/metadata/latin"));
+    assert_eq!(number(append.map(drop)), EINVAL);
+    assert!(setup.reason().contains("not UTF-8"), "{}", setup.reason());
+    setup.write("grid/metadata/latin", "coffee").unwrap();
     assert_eq!(setup.metadata("grid", "a/b"), Some(MetaValue::text("slash")));
     for name in [".units.AbCdEf", "units~"] {
         assert_eq!(
@@ -184,6 +200,8 @@ fn a_new_folder_becomes_an_array_with_its_schema() {
     setup.shell("mkdir -p deep/er; cat grid/schema.json > deep/er/schema.json; test -e deep/er/zarr/zarr.json");
     assert_eq!(setup.array("deep/er").schema(), setup.array("grid").schema());
     setup.shell("mkdir gone; rmdir gone; test ! -e gone");
+    setup.shell("mkdir -p outer/inner");
+    assert_eq!(number(setup.write("outer/schema.json", "{}")), EPERM);
     for (name, expect) in [("grid/new", EROFS), ("__new", EINVAL), (".new", EINVAL)] {
         assert_eq!(number(fs::create_dir(setup.mounted.path(name))), expect, "{name}");
     }
