@@ -69,6 +69,12 @@ fn columns_of_tables_carry_units_and_packing_there_and_back() {
     let columns = described["dataset"]["tables"][0]["columns"].as_array().unwrap();
     let units: Vec<&Value> = columns.iter().map(|column| &column["unit"]).collect();
     assert_eq!(units, [&json!("degrees_north"), &Value::Null, &json!("K")]);
+    let output = shell.run("export points --count --where 'v > 273.2'", b"");
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        told.contains("note: --where tests the stored numbers of v, because"),
+        "{told}"
+    );
     for array in ["rows", "points"] {
         shell.ok(&format!("export {array} {array}.arrow"));
         let again = schema(&shell, &format!("{array}.arrow"));
@@ -136,6 +142,9 @@ fn fill_values_of_plain_arrays_pass() {
     shell.pipe("create a --schema -", schema.to_string().as_bytes());
     shell.ok("write a in.npy");
     assert_eq!(shell.ok("export a --count --where 'v <= 3'"), "4\n");
+    shell.ok("export a a.parquet");
+    shell.ok("import a.parquet again");
+    assert_eq!(shell.ok("export again --count --where 'v <= 3'"), "4\n");
     shell.ok("meta set a __tiledb_attr.v.units K");
     assert_eq!(shell.ok("export a --count --where 'v <= 3'"), "3\n");
 }

@@ -138,18 +138,37 @@ fn unpacking(condition: &Condition, packing: Packing, datatype: Datatype) -> Con
             None => condition.clone(),
         },
         Condition::In { field, values, negated } => {
-            let stored = |value: &Scalar| match place(value) {
-                Some(Place::At(stored)) => Some(stored),
-                Some(Place::Above(_)) => None,
-                None => Some(value.clone()),
-            };
-            Condition::In {
-                field: field.clone(),
-                values: values.iter().filter_map(stored).collect(),
-                negated: *negated,
+            let (mut exact, mut tests) = (Vec::new(), Vec::new());
+            for value in values {
+                match place(value) {
+                    Some(Place::At(stored)) => exact.push(stored),
+                    Some(Place::Above(_)) => {}
+                    Some(Place::Near(span)) => tests.push(within(field, span, *negated)),
+                    None => exact.push(value.clone()),
+                }
+            }
+            let (field, values, negated) = (field.clone(), exact, *negated);
+            let listed = Condition::In { field, values, negated };
+            match (tests.is_empty(), negated) {
+                (true, _) => listed,
+                (false, true) => Condition::And([vec![listed], tests].concat()),
+                (false, false) => Condition::Or([vec![listed], tests].concat()),
             }
         }
         other => other.clone(),
+    }
+}
+
+/// The condition that holds for the floats from `low` to `high`; if `negated`, for all others but NaN.
+fn within(field: &str, (low, high): (f64, f64), negated: bool) -> Condition {
+    let compare = |op, value| Condition::Compare {
+        field: field.to_owned(),
+        op,
+        value: Scalar::F64(value),
+    };
+    match negated {
+        true => Condition::Or(vec![compare(CompareOp::Lt, low), compare(CompareOp::Gt, high)]),
+        false => Condition::And(vec![compare(CompareOp::Ge, low), compare(CompareOp::Le, high)]),
     }
 }
 
@@ -160,13 +179,20 @@ enum Place {
     At(Scalar),
     /// It lies between the values of this whole number and of the next greater one.
     Above(i128),
+    /// It is the value of the floats from the first to the second, up to the rounding of unpacking.
+    Near((f64, f64)),
 }
 
 impl Place {
     fn of(value: f64, packing: Packing, datatype: Datatype) -> Self {
         let exact = (value - packing.offset) / packing.scale;
-        // Floats have no numbers between them, and far numbers are beyond what unpacking tells apart.
-        if !datatype.is_integer() || !exact.is_finite() || exact.abs() > WHOLE_MAX {
+        if datatype.is_float() && exact.is_finite() {
+            let largest = (exact * packing.scale).abs().max(packing.offset.abs()).max(value.abs());
+            let rounding = (largest * ROUNDING / packing.scale).abs();
+            return Self::Near((exact - rounding, exact + rounding));
+        }
+        // Unpacking does not distinguish numbers that large.
+        if !exact.is_finite() || exact.abs() > WHOLE_MAX {
             return Self::At(Scalar::F64(exact));
         }
         let nearest = exact.round();
@@ -192,6 +218,14 @@ impl Place {
         };
         let below = match self {
             Self::At(value) => return Condition::Compare { field, op, value },
+            Self::Near((low, high)) => {
+                let value = match op {
+                    CompareOp::Eq | CompareOp::Ne => return within(&field, (low, high), op == CompareOp::Ne),
+                    CompareOp::Lt | CompareOp::Ge => Scalar::F64(low),
+                    CompareOp::Gt | CompareOp::Le => Scalar::F64(high),
+                };
+                return Condition::Compare { field, op, value };
+            }
             Self::Above(below) => below,
         };
         let number = |v: i128| Scalar::I64(i64::try_from(v).unwrap_or(i64::MAX));
@@ -271,6 +305,59 @@ mod tests {
                 check("!=", &|v| v != c);
                 let found = passing(&format!("a in ({text}, 0.3, 0.31)"), packing);
                 assert_eq!(found, by_hundredths(|v| v == c || v == 30 || v == 31, hundredths));
+            }
+        }
+    }
+
+    /// Whether a stored float passes.
+    fn passes(condition: &Condition, stored: f64) -> bool {
+        match condition {
+            Condition::And(all) => all.iter().all(|c| passes(c, stored)),
+            Condition::Or(any) => any.iter().any(|c| passes(c, stored)),
+            Condition::In { values, negated, .. } => values.iter().any(|v| v.as_f64() == Some(stored)) != *negated,
+            Condition::Compare { op, value, .. } => {
+                let value = value.as_f64().unwrap();
+                match op {
+                    CompareOp::Lt => stored < value,
+                    CompareOp::Le => stored <= value,
+                    CompareOp::Gt => stored > value,
+                    CompareOp::Ge => stored >= value,
+                    CompareOp::Eq => stored == value,
+                    CompareOp::Ne => stored != value,
+                }
+            }
+            _ => unreachable!("a comparison becomes comparisons and lists"),
+        }
+    }
+
+    #[test]
+    fn floats_that_unpack_to_a_value_up_to_rounding_equal_it() {
+        let kelvin = Packing {
+            scale: 0.01,
+            offset: 273.15,
+        };
+        // The value of the stored 3 or 5 is the constant, which is no quotient of floats.
+        for (packing, constant, stored) in [(TENTHS, "0.3", 3.0), (kelvin, "273.2", 5.0), (FALLING, "9.25", 3.0)] {
+            let below = if packing.scale < 0.0 {
+                stored + 0.001
+            } else {
+                stored - 0.001
+            };
+            let above = 2.0 * stored - below;
+            for (test, found) in [
+                ("a < C", [true, false, false]),
+                ("a <= C", [true, true, false]),
+                ("a > C", [false, false, true]),
+                ("a >= C", [false, true, true]),
+                ("a == C", [false, true, false]),
+                ("a != C", [true, false, true]),
+                ("a in (C, 7000.0)", [false, true, false]),
+                ("a not in (C, 7000.0)", [true, false, true]),
+            ] {
+                let text = test.replace('C', constant);
+                let condition = unpacking(&text.parse().unwrap(), packing, Datatype::Float64);
+                let passing = [below, stored, above].map(|s| passes(&condition, s));
+                assert_eq!(passing, found, "{packing:?} {text}: {condition:?}");
             }
         }
     }

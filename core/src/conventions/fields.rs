@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::model::{Axis, Coordinates, Dataset, Variable};
+use super::model::{Application, Axis, Coordinates, Dataset, Variable};
 use super::value;
 use crate::datatype::Datatype;
 use crate::format::metadata::MetaValue;
@@ -45,6 +45,10 @@ pub fn field_facts(dataset: &Dataset, metadata: &BTreeMap<String, MetaValue>, fi
     let mut variables = dataset.variables.iter().filter(|v| v.path.is_empty());
     if let Some(variable) = variables.clone().find(|v| v.attribute == field) {
         of_variable(variable, &mut found);
+        // Nobody says there that the fill value is missing: it may be a value as well.
+        if matches!(dataset.application, Application::Bare | Application::Hyperslab) {
+            found.retain(|key, _| !STORED.contains(&key.as_str()));
+        }
     } else if let Some(axis) = variables.find_map(|v| v.axes.iter().find(|a| a.dimension == field)) {
         of_axis(axis, &mut found);
     }
