@@ -3,6 +3,7 @@
 //! lacks, and parts of arrays are made of cells.
 
 mod cells;
+mod keys;
 mod part;
 
 use std::collections::BTreeMap;
@@ -11,12 +12,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use hyperslab::group::{Group, ObjectType, object_type};
+use hyperslab::internals::view::zarr::{Member, dimension_names, members, text_members};
+use hyperslab::schema::Schema;
 use hyperslab::view::{FileType, Source, View};
 use hyperslab::{Array, vfs};
 use serde_json::{Map, Value, json};
 
-use self::cells::CellArray;
-use super::members;
+use self::cells::{CellArray, NotText};
+use super::members as group_members;
 use crate::args::Export;
 use crate::errors::usage;
 use crate::meta;
@@ -34,9 +37,21 @@ const LEVEL: i32 = 3;
 
 /// An array of the store.
 struct Node {
+    kind: Kind,
     chunks: Chunks,
     /// Its `zarr.json`.
     document: Value,
+}
+
+/// What an array has, which decides between two arrays of the same name.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    /// Plain numbers along a dimension, or the coordinate system. They are the same in all arrays of a group.
+    Index,
+    /// The coordinates along a dimension, which take the place of plain numbers: `lat.data`, shown as `lat`.
+    Axis,
+    /// Values of another attribute.
+    Values,
 }
 
 /// Where the chunks of an array come from.
@@ -59,6 +74,7 @@ struct Store {
     /// The written lengths along dimensions by name. Domains have room to grow.
     lengths: BTreeMap<String, u64>,
     attributes: Map<String, Value>,
+    is_group: bool,
 }
 
 /// Writes the array or group.
@@ -101,6 +117,14 @@ pub(super) async fn export(env: &Env, args: &Export) -> Result<()> {
             Chunks::One(bytes) if bytes.is_empty() => Ok(()),
             Chunks::One(bytes) => write_chunk("c/0", &zstd::bulk::compress(bytes, LEVEL)?),
         };
+        if store.is_group
+            && let Err(error) = &written
+            && let Some(why) = error.downcast_ref::<NotText>()
+        {
+            show::note(format_args!("the array '{name}' is left out: {}", why.in_group()));
+            remove(&folder).map_err(|e| failed(&args.out, e))?;
+            continue;
+        }
         written.with_context(|| format!("cannot export {} to {}", args.array, args.out))?;
         write(&folder.join("zarr.json"), pretty(&document).as_bytes())?;
         all.insert(name.clone(), document);
@@ -115,10 +139,20 @@ pub(super) async fn export(env: &Env, args: &Export) -> Result<()> {
     finish(half, &args.out, args.force)
 }
 
+/// Removes the chunks of an array that is left out.
+fn remove(folder: &Path) -> std::io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
 /// Writes the chunks of an array that is made of cells.
 async fn make(cells: &CellArray, document: &Value, write: impl Fn(&str, &[u8]) -> Result<()>) -> Result<()> {
     let shape = lengths(&document["shape"]);
-    for key in cells.keys(&shape) {
+    for mut key in cells.touched()?.keys() {
+        // All values of a cell are in one chunk.
+        key.resize(shape.len(), 0);
         let path = key.iter().fold("c".to_owned(), |path, index| format!("{path}/{index}"));
         write(&path, &cells.chunk(&key, &shape).await?)?;
     }
@@ -192,7 +226,10 @@ async fn collect(env: &Env, args: &Export) -> Result<Store> {
         let wanted = part::attributes(&array, args).await?;
         match &args.pick.select {
             Some(text) => store.add_part(&array, text, &wanted).await?,
-            None => store.add(&array, Some(&wanted)).await?,
+            None => {
+                store.add(&array, Some(&wanted)).await?;
+                store.add_text(&array, Some(&wanted), None).await?;
+            }
         }
         return Ok(store);
     }
@@ -204,6 +241,7 @@ async fn collect(env: &Env, args: &Export) -> Result<Store> {
     if let Some((_, option)) = given.iter().find(|(is_given, _)| *is_given) {
         return Err(usage(option, "this is for one array; name an array of the group"));
     }
+    store.is_group = true;
     let options = env.options(window);
     let group = Group::open(&place.context, &place.path, &options).await?;
     let metadata = group.metadata().await?;
@@ -221,25 +259,33 @@ async fn collect(env: &Env, args: &Export) -> Result<Store> {
         let root = view.read_file(&levels).await?;
         let levels = view.levels("").await?.into_iter();
         let levels: Vec<String> = levels.map(|path| place.at(&path).location()).collect();
-        note_others(members::arrays(&group, &place).await?, &levels);
+        note_others(group_members::arrays(&group, &place).await?, &levels);
         store.add_levels(view, serde_json::from_slice(&root).context("the view made no JSON")?);
         return Ok(store);
     }
-    let (arrays, groups) = members::arrays(&group, &place).await?;
+    let (arrays, groups) = group_members::arrays(&group, &place).await?;
     for name in groups {
         show::note(format_args!(
             "the group '{name}' is left out; export it to a store of its own"
         ));
     }
+    // Numbers of any array come before text, which is left out if its name is taken.
+    let mut with_text = Vec::new();
     for (name, at) in arrays {
         let array = env.open_at(&at, window).await?;
         if array.schema().is_dense() {
             store.add(&array, None).await?;
+            if !text_members(array.schema()).is_empty() {
+                with_text.push(array);
+            }
         } else {
             show::note(format_args!(
                 "the sparse array '{name}' is left out; export it to .parquet"
             ));
         }
+    }
+    for array in with_text {
+        store.add_text(&array, None, None).await?;
     }
     Ok(store)
 }
@@ -265,7 +311,8 @@ impl Store {
                 continue;
             }
             let chunks = Chunks::View(self.views.len(), vfs::join(FOLDER, &name));
-            self.nodes.insert(name, Node { chunks, document });
+            let kind = Kind::Values;
+            self.nodes.insert(name, Node { kind, chunks, document });
         }
         self.views.push(view);
     }
@@ -300,48 +347,60 @@ impl Store {
         Ok(())
     }
 
-    /// Adds the arrays of a TileDB array. Of an array by itself, only these attributes. In a group, the array of an axis takes
-    /// the place of plain numbers.
+    /// Adds the arrays of a TileDB array that its view has. Of an array by itself, only these attributes.
     async fn add(&mut self, array: &Array, wanted: Option<&[String]>) -> Result<()> {
         let (view, root) = opened(array).await?;
         if wanted.is_some() {
             self.attributes = root["attributes"].as_object().cloned().unwrap_or_default();
         }
-        let left_out = part::left_out(array, wanted);
+        self.add_lengths(array);
+        let number = self.views.len();
+        for (name, document) in part::documents(array, &root, wanted) {
+            let (shown, kind) = shown(array.schema(), &name);
+            let chunks = Chunks::View(number, vfs::join(FOLDER, &name));
+            self.place(shown, Node { kind, chunks, document })?;
+        }
+        self.views.push(view);
+        Ok(())
+    }
+
+    /// Notes the written lengths along the dimensions of an array.
+    fn add_lengths(&mut self, array: &Array) {
         let schema = array.schema();
-        for (dimension, range) in schema
-            .dimensions
-            .iter()
-            .zip(array.non_empty_domain().unwrap_or_default())
-        {
+        let names = dimension_names(schema).into_iter();
+        let written = array.non_empty_domain().unwrap_or_default();
+        for ((name, dimension), range) in names.zip(&schema.dimensions).zip(written) {
             let low = dimension.domain.as_ref().and_then(|d| d.lo.as_i128());
             let length = low
                 .zip(range.hi.as_i128())
                 .and_then(|(lo, hi)| u64::try_from(hi - lo + 1).ok());
-            let known = self.lengths.entry(dimension.name.clone()).or_default();
+            let known = self.lengths.entry(name).or_default();
             *known = (*known).max(length.unwrap_or_default());
         }
-        let members = root["consolidated_metadata"]["metadata"]
-            .as_object()
-            .cloned()
-            .unwrap_or_default();
-        for (name, document) in members.into_iter().filter(|(name, _)| !left_out.contains(name)) {
-            // Coordinates and the coordinate system are the same in all arrays of a group.
-            let is_index = schema.attribute(&name).is_none() && !name.ends_with("_valid");
-            let shown = shown_name(array, &name);
-            let taken = self.nodes.contains_key(&shown);
-            ensure!(
-                !taken || is_index || shown != name,
-                "two arrays are called '{shown}'; export one of them by itself"
-            );
-            if taken && is_index {
-                continue;
-            }
-            let chunks = Chunks::View(self.views.len(), vfs::join(FOLDER, &name));
-            self.nodes.insert(shown, Node { chunks, document });
+    }
+
+    /// Whether an array can have this name, or take it from plain numbers along a dimension.
+    fn has_room(&self, name: &str, kind: Kind) -> bool {
+        let known = self.nodes.get(name).map(|node| node.kind);
+        known.is_none_or(|known| known == Kind::Index && kind == Kind::Axis)
+    }
+
+    /// Adds an array. Plain numbers along a dimension are left out if there is an array with their name.
+    ///
+    /// # Errors
+    /// If another array has the name.
+    fn place(&mut self, name: String, node: Node) -> Result<()> {
+        let is_free = self.has_room(&name, node.kind);
+        if !is_free && node.kind == Kind::Index {
+            return Ok(());
         }
-        self.views.push(view);
-        self.add_text(array, wanted, None).await
+        let advice = match self.is_group {
+            true => "export one of them by itself",
+            false => "leave one of them out with --attrs",
+        };
+        ensure!(is_free, "two arrays are called '{name}'; {advice}");
+        self.nodes.insert(name, node);
+        Ok(())
     }
 
     /// The `zarr.json` of an array: its shape without the room to grow, and with the codec of its chunks.
@@ -370,12 +429,22 @@ async fn opened(array: &Array) -> Result<(View, Value)> {
     Ok((view, serde_json::from_slice(&root).context("the view made no JSON")?))
 }
 
-/// The name of an array in the store: coordinates `lat.data` along `lat` are called `lat`.
-fn shown_name(array: &Array, name: &str) -> String {
+/// The name of an array in the store, and what it is. Coordinates `lat.data` along `lat` are called `lat`.
+fn shown(schema: &Schema, name: &str) -> (String, Kind) {
+    let dimensions = dimension_names(schema);
     let own = name.strip_suffix(".data");
-    own.filter(|stem| array.schema().dimension(stem).is_some())
-        .unwrap_or(name)
-        .to_owned()
+    if let Some(stem) = own.filter(|stem| dimensions.iter().any(|d| d == stem)) {
+        return (stem.to_owned(), Kind::Axis);
+    }
+    let member = members(schema).into_iter().find(|(known, _)| known == name);
+    let is_values = matches!(member, Some((_, Member::Values(_) | Member::Valid(_))));
+    let is_text = || text_members(schema).iter().any(|(known, _)| known == name);
+    let kind = if is_values || is_text() {
+        Kind::Values
+    } else {
+        Kind::Index
+    };
+    (name.to_owned(), kind)
 }
 
 /// The lengths in a list of JSON.

@@ -32,6 +32,7 @@ mod viewing;
 mod volumes;
 mod warnings;
 mod zarr;
+mod zarr_text;
 
 use std::io::Write as _;
 use std::path::PathBuf;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::failing::check;
 use crate::{Shell, int16s, npy};
 
-fn document(shell: &Shell, path: &str) -> Value {
+pub(crate) fn document(shell: &Shell, path: &str) -> Value {
     serde_json::from_slice(&shell.bytes(&format!("{path}/zarr.json"))).unwrap()
 }
 
@@ -203,7 +203,7 @@ fn cells_that_are_no_text_are_an_error_with_a_way_out() {
 }
 
 /// The shape and the values of an array of a store with a single chunk.
-fn whole(shell: &Shell, path: &str) -> (Value, Vec<u8>) {
+pub(crate) fn whole(shell: &Shell, path: &str) -> (Value, Vec<u8>) {
     let document = document(shell, path);
     let zeros = vec!["0"; document["shape"].as_array().unwrap().len()].join("/");
     let bytes = shell.bytes(&format!("{path}/c/{zeros}"));

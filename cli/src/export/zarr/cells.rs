@@ -4,10 +4,11 @@ use anyhow::{Context as _, Result};
 use hyperslab::internals::view::selection::display_name;
 use hyperslab::internals::view::zarr::Missing;
 use hyperslab::schema::Attribute;
-use hyperslab::{Array, CellCount, Column, Datatype, Query, Region, Scalar, ScalarRange};
+use hyperslab::{Array, Column, Query, Region, Scalar, ScalarRange};
 use serde_json::{Value, json};
 
 use super::LEVEL;
+use super::keys::{Runs, Touched};
 
 /// An array of a store: an attribute along the selected coordinates.
 pub(super) struct CellArray {
@@ -15,7 +16,7 @@ pub(super) struct CellArray {
     attribute: Attribute,
     content: Content,
     /// The coordinates along each dimension.
-    ranges: Vec<Vec<ScalarRange>>,
+    axes: Vec<Runs>,
     /// Cells of a chunk along each dimension.
     chunk: Vec<u64>,
 }
@@ -36,48 +37,50 @@ impl CellArray {
         array: &Array,
         attribute: &Attribute,
         content: Content,
-        ranges: Vec<Vec<ScalarRange>>,
+        ranges: &[Vec<ScalarRange>],
         chunk: Vec<u64>,
     ) -> Self {
         Self {
             array: array.clone(),
             attribute: attribute.clone(),
             content,
-            ranges,
+            axes: ranges.iter().map(|r| Runs::of(r)).collect(),
             chunk,
         }
     }
 
-    /// The keys of the chunks of an array of this shape. Values of a cell have an axis of their own.
-    pub(super) fn keys(&self, shape: &[u64]) -> impl Iterator<Item = Vec<u64>> + use<> {
-        let inner = shape.len().saturating_sub(self.chunk.len());
-        let counts = shape.iter().zip(&self.chunk).map(|(n, c)| n.div_ceil((*c).max(1)));
-        let counts: Vec<u64> = counts.collect();
-        let all = counts.iter().fold(1, |n: u64, c| n.saturating_mul(*c));
-        (0..all).map(move |mut rest| {
-            let mut key: Vec<u64> = counts
-                .iter()
-                .rev()
-                .map(|c| {
-                    let index = rest % c.max(&1);
-                    rest /= c.max(&1);
-                    index
-                })
-                .collect();
-            key.reverse();
-            key.extend(std::iter::repeat_n(0, inner));
-            key
-        })
+    /// The chunks that may contain cells of some fragment of the array. The fill value stands for the others.
+    ///
+    /// # Errors
+    /// If there are too many.
+    pub(super) fn touched(&self) -> Result<Touched> {
+        let ends = |ranges: &[ScalarRange]| {
+            let ends = ranges.iter().map(|r| r.lo.as_i128().zip(r.hi.as_i128()));
+            ends.collect::<Option<Vec<_>>>()
+        };
+        let missing = Missing::of(&self.attribute).unwritten;
+        let mut values = missing.chunks(self.attribute.datatype.size());
+        let first = values.next();
+        // Zarr has one fill value for all values of a cell.
+        if self.content == Content::Numbers && values.any(|value| Some(value) != first) {
+            let whole = self.axes.iter().map(|_| (i128::MIN, i128::MAX)).collect();
+            return Touched::of(&self.axes, &self.chunk, std::iter::once(whole));
+        }
+        let written = self.array.fragments().iter().filter_map(|f| f.non_empty_domain());
+        Touched::of(&self.axes, &self.chunk, written.filter_map(ends))
     }
 
     /// The bytes of the chunk with this key, of an array of this shape.
     pub(super) async fn chunk(&self, key: &[u64], shape: &[u64]) -> Result<Vec<u8>> {
         let (mut region, mut lengths) = (Vec::new(), Vec::new());
-        let axes = key.iter().zip(shape).zip(&self.chunk).zip(&self.ranges);
-        for ((((index, length), chunk), ranges), dimension) in axes.zip(&self.array.schema().dimensions) {
+        let axes = key.iter().zip(shape).zip(&self.chunk).zip(&self.axes);
+        for ((((index, length), chunk), axis), dimension) in axes.zip(&self.array.schema().dimensions) {
             let first = index.saturating_mul(*chunk);
             let count = (*chunk).min(length.saturating_sub(first));
-            region.push(part(ranges, dimension.datatype, first, count));
+            let number = |v: i128| Scalar::from_i128(dimension.datatype, v);
+            let range = |(lo, hi): (i128, i128)| Some((number(lo)?, number(hi)?));
+            let ranges = axis.part(first, count).filter_map(range);
+            region.push(ranges.map(|(lo, hi)| ScalarRange { lo, hi }).collect());
             lengths.push(count);
         }
         let name = &self.attribute.name;
@@ -117,10 +120,7 @@ impl CellArray {
         for i in 0..column.len() {
             texts.push(match column.is_null(i) {
                 true => "",
-                false => text(&self.attribute, column.cell(i)).with_context(|| {
-                    let name = display_name(&self.attribute.name);
-                    format!("a cell of '{name}' is not UTF-8 text; leave it out with --attrs, or export to .parquet")
-                })?,
+                false => text(&self.attribute, column.cell(i)).ok_or_else(|| NotText(self.attribute.name.clone()))?,
             });
         }
         let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
@@ -146,23 +146,63 @@ pub(super) fn is_text(attribute: &Attribute) -> bool {
     attribute.datatype.is_string() && attribute.datatype.size() == 1
 }
 
-/// The text of a cell; `None` if it is none. Fixed-length text ends before its padding, and unwritten cells are empty.
-fn text<'a>(attribute: &Attribute, cell: &'a [u8]) -> Option<&'a str> {
-    if attribute.cell.is_var() {
-        let plain = Attribute::new("", attribute.datatype, CellCount::Var);
-        let is_unwritten = cell == attribute.fill && attribute.fill == plain.fill;
-        return if is_unwritten {
-            Some("")
-        } else {
-            std::str::from_utf8(cell).ok()
-        };
+/// A cell of the attribute with this name is not UTF-8 text.
+#[derive(Debug)]
+pub(super) struct NotText(String);
+
+impl NotText {
+    /// What to do if the attribute is in an array of a group.
+    pub(super) fn in_group(&self) -> String {
+        let name = display_name(&self.0);
+        format!("a cell of '{name}' is not UTF-8 text; export its array to .parquet")
     }
+}
+
+impl std::fmt::Display for NotText {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = display_name(&self.0);
+        write!(
+            f,
+            "a cell of '{name}' is not UTF-8 text; leave it out with --attrs, or export to .parquet"
+        )
+    }
+}
+
+impl std::error::Error for NotText {}
+
+/// The text of a cell; `None` if it is none. Fixed-length text ends before its padding.
+fn text<'a>(attribute: &'a Attribute, cell: &'a [u8]) -> Option<&'a str> {
+    match cell == attribute.fill {
+        true => Some(fill_text(attribute)),
+        false => plain_text(attribute, cell),
+    }
+}
+
+/// The text of the fill value. It is empty if the attribute has the fill value of its type, or one that is no text.
+fn fill_text(attribute: &Attribute) -> &str {
+    let usual = Attribute::new("", attribute.datatype, attribute.cell);
+    match attribute.fill == usual.fill {
+        true => "",
+        false => plain_text(attribute, &attribute.fill).unwrap_or_default(),
+    }
+}
+
+fn plain_text<'a>(attribute: &Attribute, cell: &'a [u8]) -> Option<&'a str> {
     let end = cell.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    let end = if attribute.cell.is_var() { cell.len() } else { end };
     std::str::from_utf8(cell.get(..end)?).ok()
 }
 
+/// The fill value of a text array.
+pub(super) fn text_fill(attribute: &Attribute) -> &str {
+    match attribute.nullable && !attribute.fill_valid {
+        true => "",
+        false => fill_text(attribute),
+    }
+}
+
 /// The metadata of a text array, but for its attributes.
-pub(super) fn text_document(shape: &[u64], chunk: &[u64], names: &[String]) -> Value {
+pub(super) fn text_document(shape: &[u64], chunk: &[u64], names: &[String], fill: &str) -> Value {
     json!({
         "zarr_format": 3,
         "node_type": "array",
@@ -170,34 +210,11 @@ pub(super) fn text_document(shape: &[u64], chunk: &[u64], names: &[String]) -> V
         "data_type": "string",
         "chunk_grid": { "name": "regular", "configuration": { "chunk_shape": chunk } },
         "chunk_key_encoding": { "name": "default", "configuration": { "separator": "/" } },
-        "fill_value": "",
+        "fill_value": fill,
         "codecs": [{ "name": "vlen-utf8" }, super::zstd_codec()],
         "attributes": {},
         "dimension_names": names,
     })
-}
-
-/// `count` coordinates of ranges, from the position `first` on.
-fn part(ranges: &[ScalarRange], datatype: Datatype, first: u64, count: u64) -> Vec<ScalarRange> {
-    let (mut skip, mut left) = (i128::from(first), i128::from(count));
-    let mut found = Vec::new();
-    for range in ranges {
-        let (Some(lo), Some(hi)) = (range.lo.as_i128(), range.hi.as_i128()) else {
-            continue;
-        };
-        let length = hi - lo + 1;
-        if skip >= length || left <= 0 {
-            skip = (skip - length).max(0);
-            continue;
-        }
-        let taken = left.min(length - skip);
-        let number = |v: i128| Scalar::from_i128(datatype, v);
-        if let (Some(lo), Some(hi)) = (number(lo + skip), number(lo + skip + taken - 1)) {
-            found.push(ScalarRange { lo, hi });
-        }
-        (skip, left) = (0, left - taken);
-    }
-    found
 }
 
 /// Copies a row-major box of cells to the start of a chunk. The other cells are `fill`, the bytes of one cell.
@@ -246,23 +263,5 @@ mod tests {
             padded(&cube, &[0], (&[2, 2, 2], &[2, 3, 2])),
             [1, 2, 3, 4, 0, 0, 5, 6, 7, 8, 0, 0]
         );
-    }
-
-    #[test]
-    fn parts_of_lists_go_on_in_the_next_range() {
-        let ranges = [
-            ScalarRange::new(10_i64, 12_i64),
-            ScalarRange::new(0_i64, 1_i64),
-            ScalarRange::new(5_i64, 9_i64),
-        ];
-        let of = |first, count| {
-            let found = part(&ranges, Datatype::Int64, first, count);
-            let ends = found.iter().map(|r| (r.lo.as_i128().unwrap(), r.hi.as_i128().unwrap()));
-            ends.collect::<Vec<_>>()
-        };
-        assert_eq!(of(0, 10), [(10, 12), (0, 1), (5, 9)]);
-        assert_eq!(of(2, 4), [(12, 12), (0, 1), (5, 5)]);
-        assert_eq!(of(3, 1), [(0, 0)]);
-        assert_eq!(of(9, 5), [(9, 9)]);
     }
 }
