@@ -32,6 +32,8 @@ mod viewing;
 mod volumes;
 mod warnings;
 mod zarr;
+#[cfg(feature = "formats")]
+mod zarr_images;
 mod zarr_text;
 
 use std::io::Write as _;

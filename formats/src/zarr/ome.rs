@@ -6,6 +6,9 @@
 //! datasets[1] "1"             ─▶  array l_1.tdb
 //! ```
 
+mod positions;
+
+use std::collections::HashSet;
 use std::ops::Range;
 
 use anyhow::{Context as _, Result, bail};
@@ -13,6 +16,7 @@ use hyperslab::schema::{ArrayType, Attribute, Filter, Pipeline, Schema};
 use hyperslab::{CellCount, Column};
 use serde_json::{Map, Value};
 
+use self::positions::Positions;
 use super::chunks::Reader;
 use super::meta::Meta;
 use super::tree::{Kind, Node};
@@ -21,6 +25,8 @@ use crate::{Length, NewArray, NewGroup, Plan, Source};
 
 /// The most levels and channels.
 const ENTRIES_MAX: usize = 1 << 10;
+/// The most arrays that a note names.
+const NAMES_MAX: usize = 16;
 /// The axes of images before version 0.3.
 const AXES: [&str; 5] = ["t", "c", "z", "y", "x"];
 
@@ -33,17 +39,22 @@ pub(super) struct Image<'a> {
     /// The letters of the axes, slowest first.
     axes: Vec<char>,
     notes: Vec<String>,
+    /// The paths of the levels that notes are about.
+    noted: HashSet<String>,
 }
 
 /// A level of an image.
 struct Level<'a> {
     node: &'a Node,
     meta: Meta,
+    /// Its entry in `datasets`.
+    dataset: &'a Value,
 }
 
 impl<'a> Image<'a> {
     /// The image of a store: that of its root, or the only one of the layout of bioformats2raw. `None` if the store is no
-    /// image, or one of several.
+    /// image, or one of several. Other programs have pyramids with `multiscales` too, such as ndpyramid, whose levels are
+    /// groups. `nodes` are in the order of their paths.
     pub(super) fn of(nodes: &'a [Node]) -> Option<Self> {
         let described = |node: &'a Node| {
             let own = node.attributes.get("ome").and_then(Value::as_object);
@@ -67,13 +78,25 @@ impl<'a> Image<'a> {
                 count - 1
             ));
         }
-        Some(Self {
+        let image = Self {
             path: node.path.clone(),
             axes: axes(multiscales)?,
             multiscales,
             omero,
             notes,
-        })
+            noted: HashSet::new(),
+        };
+        image.has_pixels(nodes).then_some(image)
+    }
+
+    /// Whether the first level is an array with the axes and the cells of an image, or is missing.
+    fn has_pixels(&self, nodes: &[Node]) -> bool {
+        let first = self.datasets().next().and_then(|d| d.get("path")?.as_str());
+        let first = first.map(|name| hyperslab::vfs::join(&self.path, name));
+        let Some(path) = first.filter(|path| find(nodes, path).is_some()) else {
+            return true;
+        };
+        level(nodes, &path, self.axes.len()).is_ok_and(|(_, meta)| pixels(&meta).is_ok())
     }
 
     fn datasets(&self) -> impl Iterator<Item = &'a Value> + use<'a> {
@@ -88,16 +111,20 @@ impl<'a> Image<'a> {
             let name = dataset.get("path").and_then(Value::as_str);
             let name = name.context("a level of the image has no path")?;
             let path = hyperslab::vfs::join(&self.path, name);
-            let level = level(nodes, &path, self.axes.len()).map(|(node, meta)| Level { node, meta });
+            let level = level(nodes, &path, self.axes.len()).map(|(node, meta)| Level { node, meta, dataset });
             let first = levels.first().map(|level| level.meta.of.stored());
             match (level, first) {
                 (Ok(level), Some(first)) if level.meta.of.stored() != first => {
                     let why = "its type is not that of the first level";
                     self.notes.push(format!("the level '{name}' is left out: {why}"));
+                    self.noted.insert(path);
                 }
                 (Ok(level), _) => levels.push(level),
                 (Err(why), None) => return Err(why.context(format!("cannot read the level '{name}' of the image"))),
-                (Err(why), Some(_)) => self.notes.push(format!("the level '{name}' is left out: {why:#}")),
+                (Err(why), Some(_)) => {
+                    self.notes.push(format!("the level '{name}' is left out: {why:#}"));
+                    self.noted.insert(path);
+                }
             }
         }
         Ok(levels)
@@ -155,7 +182,7 @@ impl<'a> Image<'a> {
             path: String::new(),
             metadata: bioimg::metadata(&meaning, &stored, &shapes),
         }];
-        self.note_others(nodes, &levels);
+        self.note_others(nodes, &levels, &reader);
         plan.notes = self.notes;
         Ok(Box::new(Arrays { plan, readers, kept }))
     }
@@ -221,25 +248,27 @@ impl<'a> Image<'a> {
         names.into_iter().filter_map(size).collect()
     }
 
-    /// Notes the arrays of the store that are no levels.
-    fn note_others(&mut self, nodes: &[Node], levels: &[Level<'_>]) {
+    /// Notes the arrays of the store that are no levels, and do not follow from the sizes.
+    fn note_others(&mut self, nodes: &[Node], levels: &[Level<'_>], reader: &impl Fn(&str, Meta) -> Reader) {
+        let positions = Positions::of(levels);
+        let mut known: HashSet<&str> = self.noted.iter().map(String::as_str).collect();
+        known.extend(levels.iter().map(|level| level.node.path.as_str()));
         let arrays = nodes.iter().filter(|node| !matches!(node.kind, Kind::Group));
-        let is_level = |path: &str| levels.iter().any(|level| level.node.path == path);
-        // Coordinates follow from the sizes.
-        let is_axis = |path: &str| path.rsplit('/').next().and_then(letter).is_some();
-        let others = arrays.filter(|node| !is_level(&node.path) && !is_axis(&node.path));
-        let seen = |name: &str| self.notes.iter().any(|note| note.contains(&format!("'{name}'")));
-        let names = others.map(|node| node.path.as_str()).filter(|path| !seen(path));
-        let names: Vec<String> = names.map(|path| format!("'{path}'")).collect();
-        if let Some((first, rest)) = names.split_first() {
-            let more = match rest.len() {
-                0 => String::new(),
-                n => format!(" and {n} more"),
-            };
-            self.notes.push(format!(
-                "arrays that are no levels of the image are left out: {first}{more}; import them by their own paths"
-            ));
+        let others = arrays.filter(|node| !known.contains(node.path.as_str()));
+        let others = others.filter(|node| !positions.follow(self, node, reader));
+        let others: Vec<&str> = others.map(|node| node.path.as_str()).collect();
+        if others.is_empty() {
+            return;
         }
+        let names: Vec<String> = others.iter().take(NAMES_MAX).map(|path| format!("'{path}'")).collect();
+        let more = match others.len() - names.len() {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        self.notes.push(format!(
+            "arrays that are no levels of the image are left out: {}{more}; import them by their own paths",
+            names.join(", ")
+        ));
     }
 }
 
@@ -273,10 +302,15 @@ fn letter(name: &str) -> Option<char> {
         .map(|letter| letter.to_ascii_uppercase())
 }
 
+/// The group or array at a path.
+fn find<'a>(nodes: &'a [Node], path: &str) -> Option<&'a Node> {
+    let at = nodes.binary_search_by(|node| node.path.as_str().cmp(path)).ok()?;
+    nodes.get(at)
+}
+
 /// The array of a level.
 fn level<'a>(nodes: &'a [Node], path: &str, axes: usize) -> Result<(&'a Node, Meta)> {
-    let found = nodes.iter().find(|node| node.path == path);
-    let node = found.with_context(|| format!("there is no array '{path}'"))?;
+    let node = find(nodes, path).with_context(|| format!("there is no array '{path}'"))?;
     let meta = match &node.kind {
         Kind::Group => bail!("it is a group"),
         Kind::Array2(value) => Meta::of_v2(value)?,
